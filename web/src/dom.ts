@@ -19,6 +19,15 @@ export function button(text: string, onClick: () => void, attributes: Record<str
   return made;
 }
 
+/** Calls `take` with the files that are chosen. The same ones can be chosen again. */
+export function picks(input: HTMLInputElement, take: (files: File[]) => void): void {
+  input.addEventListener("change", () => {
+    const files = [...(input.files ?? [])];
+    input.value = "";
+    if (files.length > 0) take(files);
+  });
+}
+
 /** Texts from this length on are broken where a reader expects it. */
 const LONG = 16;
 

@@ -1,5 +1,6 @@
 // Where the page gets its picture: a scene in the file, a server on this machine, or a worker.
 
+import type { ModelFiles } from "./files";
 import type {
   Coloring,
   Comparison,
@@ -18,6 +19,7 @@ import type {
   Versions,
   Weight,
 } from "./model";
+import { Workers } from "./workers";
 
 /** Matches of a search that are listed. */
 const MOST_HITS = 500;
@@ -63,8 +65,9 @@ export function embedded(element: HTMLElement): Engine {
 export interface Transport {
   call(request: object): Promise<unknown>;
   save(): Promise<Uint8Array>;
-  open?: NonNullable<Engine["open"]>;
-  cancel?: NonNullable<Engine["cancel"]>;
+  open?(model: ModelFiles, older?: ModelFiles): Promise<void>;
+  older?(older: ModelFiles): Promise<void>;
+  cancel?(): void;
 }
 
 /** A session of crates/onnx-page behind a transport. */
@@ -99,70 +102,33 @@ export function session(transport: Transport): Engine {
     picture: (open, color, side = 0) => call<{ svg: string }>({ call: "picture", open, color, side }),
     save: () => transport.save(),
   };
-  if (transport.open) engine.open = transport.open;
-  if (transport.cancel) engine.cancel = transport.cancel;
+  // The properties of a transport may be methods.
+  if (transport.open) engine.open = (model, older) => transport.open?.(model, older) ?? Promise.resolve();
+  if (transport.older) engine.older = (older) => transport.older?.(older) ?? Promise.resolve();
+  if (transport.cancel) engine.cancel = () => transport.cancel?.();
   return engine;
 }
 
 /** The server of `onnx view`, which knows this page by the token in its address. */
 export function remote(base: string): Engine {
+  const ask = async (path: string, options: RequestInit = {}): Promise<Response> => {
+    let response: Response;
+    try {
+      response = await fetch(`${base}${path}`, options);
+    } catch {
+      throw new Error("`onnx view` does not answer: it was ended. Start it again with the same files, and open the address that it prints; changes that were not saved are lost");
+    }
+    if (response.ok) return response;
+    const reason = (await response.text().catch(() => "")).trim();
+    throw new Error(reason && reason !== String(response.status) ? reason : `\`onnx view\` refused the request with status ${response.status}: reload the page`);
+  };
   return session({
-    async call(request) {
-      const response = await fetch(`${base}call`, { method: "POST", body: JSON.stringify(request) });
-      if (!response.ok) throw new Error(`the server answered ${response.status}`);
-      return response.json();
-    },
-    async save() {
-      const response = await fetch(`${base}model`);
-      if (!response.ok) throw new Error(`the server answered ${response.status}`);
-      return new Uint8Array(await response.arrayBuffer());
-    },
+    call: async (request) => (await ask("call", { method: "POST", body: JSON.stringify(request) })).json(),
+    save: async () => new Uint8Array(await (await ask("model")).arrayBuffer()),
   });
 }
 
-type Files = Parameters<NonNullable<Engine["open"]>>;
-
-/** The libraries as WebAssembly in a worker. */
+/** The libraries as WebAssembly in workers. */
 export function worker(url: string): Engine {
-  let next = 0;
-  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
-  const opened: (Files | undefined)[] = [undefined, undefined];
-  const fail = (error: Error): void => {
-    for (const entry of waiting.values()) entry.reject(error);
-    waiting.clear();
-  };
-  const start = (): Worker => {
-    const thread = new Worker(url);
-    thread.onmessage = (event: MessageEvent<{ id: number; value?: unknown; error?: string }>) => {
-      const entry = waiting.get(event.data.id);
-      waiting.delete(event.data.id);
-      if (event.data.error === undefined) entry?.resolve(event.data.value);
-      else entry?.reject(new Error(event.data.error));
-    };
-    thread.onerror = (event) => fail(new Error(event.message || "the worker ended"));
-    return thread;
-  };
-  let thread = start();
-  const ask = (kind: string, value: unknown): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      next += 1;
-      waiting.set(next, { resolve, reject });
-      thread.postMessage({ id: next, kind, value });
-    });
-  const open = async (...[name, file, data, isOlder]: Files): Promise<void> => {
-    await ask("open", { name, file, data, isOlder });
-    opened[isOlder ? 1 : 0] = [name, file, data, isOlder];
-    if (!isOlder) opened[1] = undefined;
-  };
-  return session({
-    call: async (request) => JSON.parse((await ask("call", JSON.stringify(request))) as string),
-    save: async () => (await ask("save", null)) as Uint8Array,
-    open,
-    async cancel() {
-      thread.terminate();
-      thread = start();
-      fail(new Error("cancelled: the model is as it was opened"));
-      for (const files of [...opened]) if (files) await open(...files);
-    },
-  });
+  return session(new Workers(url));
 }

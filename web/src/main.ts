@@ -1,16 +1,18 @@
 // The page: a picture, or two side by side, a tree, a search, and panels.
 
 import { palette, type View } from "./canvas";
-import { button, download, element } from "./dom";
+import { button, download, element, picks } from "./dom";
 import { embedded, remote, worker } from "./engines";
-import { chosen, models } from "./files";
+import { droppable } from "./drop";
+import { chosen, type Source } from "./files";
 import { help } from "./help";
 import type { Change, Coloring, Comparison, Edits, Engine, Hit, Overview, Run, Side } from "./model";
 import { Pane } from "./pane";
 import * as panels from "./panels";
-import { droppable, openAll, openFiles, start } from "./start";
+import { openAll, openOlder, start } from "./start";
 import { read, write } from "./state";
 import { Tree } from "./tree";
+import { OPENING, Work } from "./work";
 
 const COLORINGS: Coloring[] = ["type", "cost", "scope", "findings", "diff"];
 const PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text"] as const;
@@ -32,13 +34,12 @@ class Page {
   private readonly engine: Engine;
   private readonly tree: Tree;
   private readonly panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "", tabindex: "-1" });
-  private readonly status = element("div", { id: "status", role: "status" });
+  private readonly work: Work;
   private readonly title = element("h1");
   private readonly found = element("span", { id: "found" });
   private readonly search = element("input", { id: "search", type: "search", placeholder: "Search: name or Softmax() -> MatMul()", "aria-label": "Search" });
   private readonly coloring = element("select", { id: "coloring", "aria-label": "Color by" });
   private readonly undo: HTMLButtonElement;
-  private readonly busy = element("div", { id: "busy", role: "alert", hidden: "" });
   private readonly picture = element("main", { id: "picture" });
   private readonly tabs = new Map<PanelName, HTMLButtonElement>();
   private panes: Pane[];
@@ -55,17 +56,17 @@ class Page {
   private comparison: Comparison | undefined;
   private variables: string[] = [];
   private pathFrom: string | undefined;
-  private isBusy = false;
   private isFollowing = false;
 
   constructor(root: HTMLElement, engine: Engine) {
     this.engine = engine;
+    this.work = new Work(engine.cancel, { restart: () => this.start(), isChoosing: () => this.pathFrom !== undefined });
     this.panes = [this.pane(0)];
     this.tree = new Tree({ select: (path) => void this.select(this.main, path, true), toggle: (path) => void this.toggle(this.main, path) });
     for (const name of COLORINGS) if (name !== "diff") this.coloring.append(element("option", { value: name }, `color: ${name}`));
     this.undo = button("Undo", () => void this.change("Undone", engine.undo), { id: "undo", disabled: "" });
-    root.replaceChildren(this.header(), this.tree.element, this.picture, this.panel, this.rail(), this.status);
-    this.picture.append(this.main.element, this.busy);
+    root.replaceChildren(this.header(), this.tree.element, this.picture, this.panel, this.rail(), this.work.status);
+    this.picture.append(this.main.element, this.work.busy, this.work.notice);
     this.listen();
   }
 
@@ -89,7 +90,6 @@ class Page {
       button("‹", () => void this.step(-1), { id: "previous", "aria-label": "Previous match" }),
       button("›", () => void this.step(1), { id: "next", "aria-label": "Next match" }),
       this.found,
-      element("span", { class: "space" }),
       this.coloring,
       button("Fit", () => this.main.canvas.fit(), { id: "fit" }),
       button("Open all", () => void this.openAll(), { id: "open-all" }),
@@ -99,7 +99,7 @@ class Page {
     if (engine.save) header.append(button("Save", () => void this.save(), { id: "save", class: "primary" }));
     if (engine.open) {
       const input = element("input", { type: "file", id: "reopen", "aria-label": "Open another model", multiple: "", class: "hidden" });
-      input.addEventListener("change", () => void this.reopen(() => chosen(input.files ?? [])));
+      picks(input, (files) => void this.reopen(() => chosen(files)));
       header.append(input, button("Open…", () => input.click(), { id: "open" }));
     }
     return header;
@@ -147,9 +147,15 @@ class Page {
       if (event.key === "Enter" && isSame && this.hits.length > 0) void this.step(event.shiftKey ? -1 : 1);
     });
     window.addEventListener("resize", () => this.resize());
-    window.addEventListener("popstate", () => void this.restore());
+    window.addEventListener("popstate", () => void this.work.guard("reading", () => this.restore()));
     document.addEventListener("keydown", (event) => this.key(event));
-    if (this.engine.open) droppable(this.picture, (sources) => void this.reopen(sources));
+  }
+
+  /** Takes files that were dropped. */
+  drop(sources: () => Promise<Source[]>): void {
+    for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+    if (this.engine.open) void this.reopen(sources);
+    else this.work.warn("This page shows the files that it was made for. `onnx view FILE` shows another one.");
   }
 
   /** Shows the model from the beginning. */
@@ -163,6 +169,7 @@ class Page {
     this.resize();
     await this.restore();
     if (overview.other !== undefined) await this.compare(this.engine.compare);
+    else if (this.panes.length > 1) this.dropOlder();
     for (const pane of this.panes) pane.canvas.fit();
     if (this.main.selected) this.main.canvas.reveal(this.main.selected);
     document.body.dataset["ready"] = "true";
@@ -189,7 +196,7 @@ class Page {
     this.title.title = overview.title;
     document.title = overview.title;
     this.undo.disabled = overview.undo === 0;
-    this.status.textContent = overview.facts.map(([name, value]) => `${name}: ${value}`).join(" · ");
+    this.work.begin(overview.facts);
     return overview;
   }
 
@@ -244,7 +251,7 @@ class Page {
 
   private async compare(ask: (() => Promise<Comparison>) | undefined): Promise<void> {
     if (!ask) return;
-    await this.guard("comparing", async () => {
+    await this.work.guard("comparing", async () => {
       this.comparison = await ask();
       if (this.panes.length === 1) {
         const older = this.pane(1);
@@ -268,7 +275,7 @@ class Page {
   }
 
   private async single(): Promise<void> {
-    await this.guard("closing", async () => {
+    await this.work.guard("closing", async () => {
       await this.engine.single?.();
       this.dropOlder();
       await this.main.reload();
@@ -290,7 +297,7 @@ class Page {
   // Boxes
 
   private async toggle(pane: Pane, path: string): Promise<void> {
-    await this.guard("opening", async () => {
+    await this.work.guard("opening", async () => {
       const twin = await this.counterpart(pane, path);
       if (!(await pane.toggle(path))) return;
       if (twin && twin.other.box(twin.path) && twin.other.open.has(twin.path) !== pane.open.has(path)) {
@@ -303,7 +310,7 @@ class Page {
   }
 
   private async openAll(): Promise<void> {
-    await this.guard("opening", async () => {
+    await this.work.guard("opening", async () => {
       for (const pane of this.panes) await pane.openAll();
       this.tree.show(this.main.canvas.picture, this.main.selected);
       this.remember(true);
@@ -311,6 +318,7 @@ class Page {
   }
 
   private closeAll(): void {
+    this.work.rest();
     for (const pane of this.panes) pane.closeAll();
     this.tree.show(this.main.canvas.picture, this.main.selected);
     this.remember(true);
@@ -323,6 +331,10 @@ class Page {
       await this.path(pane, path, from);
       return;
     }
+    await this.work.guard("selecting", () => this.selected(pane, path, reveal));
+  }
+
+  private async selected(pane: Pane, path: string, reveal: boolean): Promise<void> {
     const open = pane.open.size;
     await pane.select(path, reveal);
     const twin = path ? await this.counterpart(pane, path) : undefined;
@@ -349,17 +361,29 @@ class Page {
 
   private async find(): Promise<void> {
     const text = this.search.value.trim();
-    this.searched = text;
-    this.take({ hits: [], count: 0 }, 0);
-    this.found.textContent = "";
-    if (!text) return;
-    await this.guard("searching", async () => {
+    const from = this.pathFrom;
+    this.forget();
+    [this.searched, this.pathFrom] = [text, from];
+    if (!text) {
+      this.work.rest();
+      this.remember(false);
+      return;
+    }
+    await this.work.guard("searching", async () => {
       const found = await this.engine.search(text);
       this.take(found, 0);
-      this.say(found.note ?? `${found.count} matches`);
-      if (this.hits.length > 0) await this.step(1);
+      const isEnd = from !== undefined && found.count > 1;
+      this.work.say(found.note ?? (isEnd ? `${found.count} matches are marked: choose one of them as the other end of the path` : `${found.count} matches`));
+      if (this.hits.length > 0 && !isEnd) await this.step(1);
       this.remember(false);
     });
+  }
+
+  /** Ends a search or a path, whose matches are boxes of the model as it was. */
+  private forget(): void {
+    this.take({ hits: [], count: 0 }, 0);
+    this.found.textContent = "";
+    [this.searched, this.pathFrom] = ["", undefined];
   }
 
   private take(found: { hits: Hit[]; count: number }, side: Side): void {
@@ -376,28 +400,36 @@ class Page {
     if (count === 0) return;
     this.hit = (this.hit + by + count) % count;
     const hit = this.hits[this.hit] as Hit;
-    await this.guard("searching", async () => {
+    await this.work.guard("searching", async () => {
       const { hits } = this;
       await this.go(hit.level, hit.item, this.panes.find((pane) => pane.side === this.hitSide));
       // The match was the other end of a path, whose nodes are the matches now.
       if (hits !== this.hits) return;
       this.found.textContent = `${this.hit + 1} / ${count}`;
-      this.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
+      this.work.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
     });
   }
 
   /** Marks the nodes between the selected box and another one. */
   private async path(pane: Pane, path: string, from = pane.selected): Promise<void> {
-    const [a, b] = [pane.box(from), pane.box(path)];
-    if (!this.engine.path || !a || !b || a === b) return;
-    await this.guard("searching", async () => {
+    if (!this.engine.path) return;
+    await this.work.guard("searching", async () => {
+      // A match of a search may be in a box that is closed.
+      for (const end of [from, path]) if (!pane.box(end)) await pane.select(end, false);
+      const [a, b] = [pane.box(from), pane.box(path)];
+      if (!a || !b || a === b) {
+        this.work.say("a path has two ends: select one box, and choose another one");
+        return;
+      }
       const found = await this.engine.path?.([a.level, a.index], [b.level, b.index], pane.side);
       if (!found) return;
       this.take(found, pane.side);
+      // The matches are those of the path, and not of a text.
+      [this.search.value, this.searched] = ["", ""];
       await pane.select(path, true);
       this.tree.show(this.main.canvas.picture, this.main.selected);
       if (this.shown === "details") await this.show("details", pane);
-      this.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
+      this.work.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
     });
   }
 
@@ -410,7 +442,7 @@ class Page {
     this.panel.hidden = name === undefined;
     if (wasHidden !== this.panel.hidden) this.resize();
     if (name !== undefined) {
-      await this.guard(name, async () => {
+      await this.work.guard(name, async () => {
         const contents = await this.content(name, pane);
         if (this.shown === name) this.panel.replaceChildren(...contents);
       });
@@ -485,7 +517,7 @@ class Page {
         ? {
             path: () => {
               this.pathFrom = box.path;
-              this.say("choose the other end of the path, in the picture or the tree");
+              this.work.say(`path from ${box.item.t}: choose the other end in the picture or the tree, or search it; Escape ends this`);
             },
           }
         : {}),
@@ -523,26 +555,31 @@ class Page {
     if ((this.overview?.undo ?? 0) > 0 && engine.before) parts.push(element("p", {}, button("With the model before the last change", () => void this.compare(engine.before), { id: "before" })));
     if (engine.open) {
       const input = element("input", { type: "file", id: "older", "aria-label": "The older model", multiple: "", class: "hidden" });
-      input.addEventListener("change", () => void this.older(input.files ?? undefined));
+      picks(input, (files) => void this.older(files));
       parts.push(element("p", {}, button("With an older file…", () => input.click(), { class: "primary" }), input));
     } else parts.push(element("p", { class: "hint" }, "`onnx view OLD NEW` compares two files."));
     return parts;
   }
 
-  private async older(files: FileList | undefined): Promise<void> {
-    await this.guard("reading", async () => {
-      const [found] = models(await chosen(files ?? []));
-      if (!found) throw new Error("there is no model among the files");
-      await openFiles(this.engine, found, true);
+  private async older(files: File[]): Promise<void> {
+    await this.work.guard(OPENING, async () => {
+      await openOlder(this.engine, await chosen(files));
+      await this.compare(this.engine.compare);
     });
-    if ((await this.engine.overview()).other !== undefined) await this.compare(this.engine.compare);
   }
 
-  private async reopen(sources: () => Promise<Awaited<ReturnType<typeof chosen>>>): Promise<void> {
-    await this.guard("reading", async () => {
+  /** Opens another model. What is shown stays until that has succeeded. */
+  private async reopen(sources: () => Promise<Source[]>): Promise<void> {
+    if (this.work.isBusy) {
+      this.work.warn("Something is worked on. Wait for it or cancel it, then open the file.");
+      return;
+    }
+    await this.work.guard(OPENING, async () => {
       await openAll(this.engine, await sources());
       if (this.panes.length > 1) this.dropOlder();
-      [this.run, this.edits, this.sizes] = [undefined, undefined, ""];
+      [this.run, this.edits, this.sizes, this.variables] = [undefined, undefined, "", []];
+      this.search.value = "";
+      this.forget();
       history.replaceState(null, "", "#");
       await this.start();
     });
@@ -551,17 +588,17 @@ class Page {
   // Runs and changes
 
   private async runs(sizes: string, seed: number): Promise<void> {
-    await this.guard("running", async () => {
+    await this.work.guard("running", async () => {
       [this.sizes, this.seed] = [sizes, seed];
       this.run = await this.engine.run?.(sizes, seed);
       await this.values(true);
       await this.show("values");
-      if (this.run?.failure) this.say(`the run failed: ${this.run.failure.message}`);
+      if (this.run?.failure) this.work.say(`the run failed: ${this.run.failure.message}`);
     });
   }
 
   private async values(isShown: boolean): Promise<void> {
-    await this.guard("reading", async () => {
+    await this.work.guard("reading", async () => {
       this.main.hasValues = isShown;
       await this.main.reload();
       this.render();
@@ -570,7 +607,7 @@ class Page {
 
   private async change(title: string, apply: (() => Promise<Edits>) | undefined): Promise<void> {
     if (!apply) return;
-    await this.guard("working", async () => {
+    await this.work.guard("working", async () => {
       const done = await apply();
       if (this.panes.length > 1) {
         await this.engine.single?.();
@@ -578,6 +615,7 @@ class Page {
       }
       this.main.open.clear();
       this.main.selected = "";
+      this.forget();
       await this.refresh();
       [this.run, this.edits] = [undefined, { title, done }];
       await this.main.reload();
@@ -585,18 +623,18 @@ class Page {
       this.main.canvas.fit();
       this.count();
       await this.show("simplify");
-      this.say(done.summary);
+      this.work.say(done.summary);
       this.remember(true);
     });
   }
 
   private async save(): Promise<void> {
-    await this.guard("saving", async () => {
+    await this.work.guard("saving", async () => {
       const bytes = await this.engine.save?.();
       if (!bytes) return;
       const name = this.fileName();
       download(name.endsWith(".onnx") ? name : `${name}.onnx`, bytes as BlobPart, "application/octet-stream");
-      this.say(`saved ${bytes.length} bytes`);
+      this.work.say(`saved ${bytes.length} bytes`);
     });
   }
 
@@ -605,7 +643,7 @@ class Page {
   }
 
   private async svg(): Promise<void> {
-    await this.guard("drawing", async () => {
+    await this.work.guard("drawing", async () => {
       const open = [...this.main.open].map((path) => path.split("/").map(Number));
       const found = await this.engine.picture?.(open, this.main.canvas.coloring);
       if (found) download(`${this.fileName().replace(/\.onnx$/, "")}.svg`, found.svg, "image/svg+xml");
@@ -615,7 +653,7 @@ class Page {
   private async png(): Promise<void> {
     const blob = await this.main.canvas.image();
     if (blob) download(`${this.fileName().replace(/\.onnx$/, "")}.png`, blob, "image/png");
-    else this.say("the picture is too large for an image: close some boxes");
+    else this.work.say("the picture is too large for an image: close some boxes");
   }
 
   private theme(): void {
@@ -623,36 +661,6 @@ class Page {
     for (const pane of this.panes) {
       pane.canvas.colors = palette(document.documentElement);
       pane.canvas.draw();
-    }
-  }
-
-  private say(text: string): void {
-    this.status.textContent = text;
-  }
-
-  /** Does work, one at a time for the user: errors are said, and work that takes long can be ended. */
-  private async guard(what: string, work: () => Promise<void>): Promise<void> {
-    if (this.isBusy) {
-      await work();
-      return;
-    }
-    this.isBusy = true;
-    document.body.dataset["busy"] = what;
-    const { cancel } = this.engine;
-    const timer = setTimeout(() => {
-      this.busy.replaceChildren(`${what} … `);
-      if (cancel) this.busy.append(button("Cancel", () => void cancel().then(() => this.start()), { id: "cancel" }));
-      this.busy.hidden = false;
-    }, 700);
-    try {
-      await work();
-    } catch (error) {
-      this.say(error instanceof Error ? error.message : String(error));
-    } finally {
-      clearTimeout(timer);
-      this.busy.hidden = true;
-      this.isBusy = false;
-      delete document.body.dataset["busy"];
     }
   }
 
@@ -684,6 +692,13 @@ class Page {
     if (panel !== this.shown) await this.show(panel);
   }
 
+  /** Ends what is begun, or closes the panel. */
+  private escape(): void {
+    if (this.pathFrom === undefined) void this.show(undefined);
+    this.pathFrom = undefined;
+    this.work.rest();
+  }
+
   private key(event: KeyboardEvent): void {
     const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
@@ -708,7 +723,7 @@ class Page {
       "?": () => help(),
       n: () => void this.step(1),
       p: () => void this.step(-1),
-      Escape: () => void this.show(undefined),
+      Escape: () => this.escape(),
       ...(isPicture
         ? {
             Enter: () => void this.toggle(pane, pane.selected),
@@ -736,15 +751,30 @@ if (root) {
   const fail = (error: unknown): void => {
     root.replaceChildren(element("p", { id: "message", role: "alert" }, error instanceof Error ? error.message : String(error)));
   };
+  let take: ((sources: () => Promise<Source[]>) => void) | undefined;
+  droppable((sources) => take?.(sources));
+  const show = (engine: Engine): Promise<void> => {
+    const page = new Page(root, engine);
+    take = (sources) => page.drop(sources);
+    return page.start();
+  };
   try {
-    if (scene) new Page(root, embedded(scene)).start().catch(fail);
+    if (scene) show(embedded(scene)).catch(fail);
     else if (base !== undefined) {
       // The server ends with the page.
       window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}bye`));
-      new Page(root, remote(base)).start().catch(fail);
+      show(remote(base)).catch(fail);
     } else if (wasm !== undefined) {
       const engine = worker(wasm);
-      start(root, engine, () => new Page(root, engine).start());
+      const first = start(root, engine, async () => {
+        try {
+          await show(engine);
+        } catch (error) {
+          take = first;
+          throw error;
+        }
+      });
+      take = first;
     }
   } catch (error) {
     fail(error);

@@ -1,5 +1,7 @@
 // What engines return. The names are those of crates/onnx-draw/src/json.rs and crates/onnx-page.
 
+import type { ModelFiles } from "./files";
+
 export type Kind = "node" | "group" | "graph" | "input" | "output" | "arriving" | "leaving";
 export type Severity = "error" | "warning" | "note";
 export type Coloring = "type" | "cost" | "scope" | "findings" | "diff";
@@ -218,8 +220,13 @@ export interface Engine {
   /** The picture as SVG. */
   picture?(open: number[][], color: Coloring, side?: Side): Promise<{ svg: string }>;
   save?(): Promise<Uint8Array>;
-  /** Opens files that the user gave. */
-  open?(name: string, file: Blob, data: Map<string, Blob>, isOlder: boolean): Promise<void>;
-  /** Ends the work of the last call. The model is opened again. */
-  cancel?(): Promise<void>;
+  /** Opens files that the user gave. What was open stays until they are read completely. */
+  open?(model: ModelFiles, older?: ModelFiles): Promise<void>;
+  /** Opens an older model, with which the open one is compared. */
+  older?(older: ModelFiles): Promise<void>;
+  /** Ends the work of the last call, which fails. */
+  cancel?(): void;
 }
+
+/** Work was ended, and the model is open again with its changes: the page shows it anew. */
+export class Restored extends Error {}

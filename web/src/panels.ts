@@ -7,8 +7,10 @@ import type { Change, Comparison, CostTable, Details, Edits, Findings, Reach, Ru
 export type Go = (level: number | undefined, item: number | undefined) => void;
 
 function link(text: string, level: number | undefined, item: number | undefined, go: Go): Node {
-  if (level === undefined || item === undefined) return document.createTextNode(text);
-  return button(text, () => go(level, item), { class: "link" });
+  if (level === undefined || item === undefined) return breakable(text);
+  const made = button("", () => go(level, item), { class: "link" });
+  made.append(breakable(text));
+  return made;
 }
 
 /** A panel without contents says what it is for. */
@@ -130,6 +132,14 @@ export function cost(found: CostTable, sizes: string, go: Go, count: (sizes: str
   ];
 }
 
+/** Two numbers, between which a line ends, but not in them. */
+function range(text: string): Node {
+  const [least, ...greatest] = text.split(" … ");
+  if (least === undefined || greatest.length !== 1) return breakable(text);
+  const whole = (part: string): Node => element("span", { class: "whole" }, part);
+  return element("div", {}, whole(`${least} …`), " ", whole(greatest.join()));
+}
+
 export interface RunEvents {
   run(sizes: string, seed: number): void;
   toggle(isShown: boolean): void;
@@ -169,9 +179,11 @@ export function values(found: Run | undefined, state: { sizes: string; seed: num
   const summary = `${found.values} values${sizes ? `, ${sizes}` : ""}${bad > 0 ? `, ${bad} with NaN or infinity` : ""}`;
   const rows = found.rows.map((row) => {
     const name = element("div", row.bad ? { class: "error" } : {}, link(row.name, row.level, row.item, go), element("div", { class: "name" }, row.type));
-    return [name, row.range, row.mean ?? ""];
+    return [name, range(row.range), row.mean ?? ""];
   });
-  parts.push(element("p", {}, summary), table(rows, ["value", "smallest … greatest", "mean"], [2]));
+  const values = table(rows, ["value", "smallest … greatest", "mean"], [2]);
+  values.id = "values";
+  parts.push(element("p", {}, summary), values);
   return parts;
 }
 

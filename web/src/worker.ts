@@ -1,31 +1,27 @@
 // The worker of the page: the libraries as WebAssembly, so that a large model never blocks the page.
 
+import type { ModelFiles, Source } from "./files";
 import { call, instantiate, open, save, type Data, type Library } from "./library";
+import { contents } from "./zip";
 
 /** Workers read files without waiting; the types of documents do not have it. */
 declare class FileReaderSync {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;
 }
 
-/** A file to open, and those next to it. */
+/** A model to open, and an older one with which it is compared. */
 interface Opened {
-  name: string;
-  file: Blob;
-  data: Map<string, Blob>;
-  isOlder: boolean;
+  model: ModelFiles;
+  older?: ModelFiles;
 }
 
 interface Message {
   id: number;
-  kind: "open" | "call" | "save";
+  kind: "open" | "older" | "call" | "save" | "module";
   value: unknown;
 }
 
-// Loaded at once, so that the page works when the network is gone.
-let loading: Promise<Library> | undefined = library();
-loading.catch(() => {
-  loading = undefined;
-});
+let loading: Promise<Library> | undefined;
 /** The files next to the model, and next to the older one. */
 const sides: Map<string, Blob>[] = [new Map(), new Map()];
 const reader = new FileReaderSync();
@@ -42,41 +38,65 @@ function normal(path: string): string {
   return path.replace(/^(\.\/)+/, "");
 }
 
-async function library(): Promise<Library> {
-  const response = await fetch(new URL("onnx.wasm", self.location.href));
-  if (!response.ok) throw new Error(`onnx.wasm: status ${response.status}`);
-  // What is compiled while it arrives is kept by the browser, but only a server that knows the type of the file allows that.
-  const isTyped = response.headers.get("content-type")?.startsWith("application/wasm");
-  const module = isTyped ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
-  return instantiate(await module, data);
+function library(): Promise<Library> {
+  return loading ?? Promise.reject(new Error("the worker has no library"));
 }
 
-function answered(library: Library, message: Message): unknown {
+/** Opens a model; only then its files replace those of the one before. */
+function opened(library: Library, { name, model, data }: ModelFiles, blobs: Map<Source, Blob>, side: 0 | 1): void {
+  const file = blobs.get(model) as Blob;
+  const before = sides[side];
+  sides[side] = new Map([...data].map(([path, source]) => [path, blobs.get(source) as Blob]));
+  const read = (offset: number, length: number): Uint8Array => new Uint8Array(reader.readAsArrayBuffer(file.slice(offset, offset + length)));
+  try {
+    open(library, name, { size: file.size, read }, side === 1);
+  } catch (error) {
+    if (before) sides[side] = before;
+    throw error;
+  }
+}
+
+const all = (files: ModelFiles): Source[] => [files.model, ...files.data.values()];
+
+async function answered(message: Message): Promise<unknown> {
   switch (message.kind) {
+    case "module":
+      loading = instantiate(message.value as WebAssembly.Module, data);
+      return null;
     case "open": {
-      const { name, file, data, isOlder } = message.value as Opened;
-      sides[isOlder ? 1 : 0] = data;
-      const read = (offset: number, length: number): Uint8Array => new Uint8Array(reader.readAsArrayBuffer(file.slice(offset, offset + length)));
-      open(library, name, { size: file.size, read }, isOlder);
+      const { model, older } = message.value as Opened;
+      const blobs = await contents([...all(model), ...(older ? all(older) : [])]);
+      const loaded = await library();
+      opened(loaded, model, blobs, 0);
+      if (older) opened(loaded, older, blobs, 1);
+      return null;
+    }
+    case "older": {
+      const older = message.value as ModelFiles;
+      opened(await library(), older, await contents(all(older)), 1);
       return null;
     }
     case "call":
-      return call(library, message.value as string);
+      return call(await library(), message.value as string);
     case "save":
-      return save(library);
+      return save(await library());
   }
 }
 
-self.onmessage = async (event: MessageEvent<Message>) => {
-  const { id } = event.data;
+async function answer(message: Message): Promise<void> {
+  const { id } = message;
   try {
-    loading ??= library();
-    self.postMessage({ id, value: answered(await loading, event.data) });
+    self.postMessage({ id, value: await answered(message) });
   } catch (error) {
-    // A trap leaves the memory of the library in an unknown state: the next file begins with a new one.
-    const isTrap = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
-    if (isTrap) loading = undefined;
-    const text = isTrap ? "the model needs more memory than the tab has, or the library has a defect: `onnx view` opens it without the limits of a tab" : String(error instanceof Error ? error.message : error);
-    self.postMessage({ id, error: text });
+    // A trap leaves the memory of the library in an unknown state: the page begins with another worker.
+    const isLost = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+    const text = isLost ? "the model needs more memory than the tab has, or the library has a defect: `onnx view` opens it without the limits of a tab" : String(error instanceof Error ? error.message : error);
+    self.postMessage({ id, error: text, isLost });
   }
+}
+
+// One after the other, also where an answer waits for something.
+let last = Promise.resolve();
+self.onmessage = (event: MessageEvent<Message>) => {
+  last = last.then(() => answer(event.data));
 };

@@ -305,6 +305,41 @@ await test("a file of `onnx draw` works without a network", async () => {
   await close();
 });
 
+await test("what happened is said when the server has ended", async () => {
+  const server = await serve(here("models/encoder.onnxtxt"), "--stay");
+  const { page, close } = await open(server.address);
+  server.stop();
+  await server.ended;
+  for (const id of ["panel-findings", "open-all", "panel-cost"]) {
+    await page.click(`#${id}`);
+    await page.waitForSelector("#notice:not([hidden])");
+    assert.match(await page.textContent("#notice"), /`onnx view` does not answer: it was ended. Start it again with the same files/, id);
+    await page.click("#notice-close");
+  }
+  // What is shown stays.
+  assert.equal((await tree(page)).length, 5);
+  await close();
+});
+
+await test("a file that is dropped does not replace the page", async () => {
+  const server = await serve(here("models/encoder.onnxtxt"), "--stay");
+  const { page, errors, close } = await open(server.address);
+  const kept = await page.evaluate(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(["x"], "x.onnx"));
+    return ["dragover", "drop"].map((type) => {
+      const event = new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true });
+      document.querySelector("#tree").dispatchEvent(event);
+      return event.defaultPrevented;
+    });
+  });
+  assert.deepEqual(kept, [true, true]);
+  assert.match(await page.textContent("#notice"), /`onnx view FILE` shows another one/);
+  assert.deepEqual(errors, []);
+  await close();
+  server.stop();
+});
+
 await test("the server ends with its page", async () => {
   const server = await serve(here("models/encoder.onnxtxt"));
   const { page, close } = await open(server.address);

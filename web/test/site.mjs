@@ -1,69 +1,14 @@
-// Clicks through the page as a static folder: the libraries run as WebAssembly in a worker, and nothing is sent.
+// Clicks through the page as a static folder: the libraries run as WebAssembly in a worker, and nothing is sent. `files.mjs` tests
+// how files are opened.
 // `node test/site.mjs ONNX SITE [PART] [--bless]`: ONNX is the command, with which results are checked; SITE is the folder
 // that `build.mjs --site` wrote; PART of the names of tests.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import http from "node:http";
-import { deflateRawSync } from "node:zlib";
+import { mkdirSync, readFileSync } from "node:fs";
 import pixelmatch from "pixelmatch";
 import { PNG } from "pngjs";
-import { accessible, finish, folder, given, here, idle, item, open as openPage, screen, status, test, tree } from "./harness.mjs";
-
-const [onnx, site] = given("usage: node test/site.mjs ONNX SITE [PART] [--bless]", 2);
-const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm" };
-const served = http.createServer((request, response) => {
-  const name = request.url === "/" ? "index.html" : request.url.slice(1).split("?")[0];
-  try {
-    response.setHeader("content-type", TYPES[name.split(".").pop()] ?? "text/plain");
-    response.end(readFileSync(`${site}/${name}`));
-  } catch {
-    response.statusCode = 404;
-    response.end();
-  }
-});
-await new Promise((resolve) => served.listen(0, "127.0.0.1", resolve));
-const address = `http://127.0.0.1:${served.address().port}/`;
-
-const model = (name) => here(`models/${name}.onnxtxt`);
-const encoder = readFileSync(model("encoder"), "utf8");
-/** Writes a model, and returns its path. */
-function made(name, text) {
-  writeFileSync(`${folder}/${name}`, text);
-  return `${folder}/${name}`;
-}
-
-/** The page with files, after which there is no network. */
-async function begin(files, options = {}) {
-  const opened = await openPage(address, options, "#drop");
-  const { page } = opened;
-  await page.waitForLoadState("networkidle");
-  await page.context().setOffline(true);
-  if (files !== undefined) {
-    await page.setInputFiles("#file", files);
-    await page.waitForSelector("body[data-ready], #message.error", { timeout: 120_000 });
-  }
-  return opened;
-}
-
-/** Clicks a tab, and waits for its contents. */
-async function panel(page, name) {
-  await page.click(`#panel-${name}`);
-  await idle(page);
-}
-
-async function search(page, text) {
-  await page.fill("#search", text);
-  await page.keyboard.press("Enter");
-  await idle(page);
-}
-
-/** Saves the model, and returns its path. */
-async function saved(page, name) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
-  await download.saveAs(`${folder}/${name}`);
-  return `${folder}/${name}`;
-}
+import { accessible, finish, folder, idle, item, open as openPage, screen, status, test, tree } from "./harness.mjs";
+import { address, begin, encoder, made, model, onnx, panel, saved, search, served, zip } from "./static.mjs";
 
 await test("a file is dropped, and no request leaves the page", async () => {
   const { page, requests, errors, close } = await begin();
@@ -79,7 +24,7 @@ await test("a file is dropped, and no request leaves the page", async () => {
   assert.equal((await tree(page)).length, 5);
   await screen(page, "site-first");
   await accessible(page, "first screen");
-  assert.deepEqual(requests.filter((url) => !url.startsWith(address) && !url.startsWith("data:")), []);
+  assert.deepEqual(requests.filter((url) => ![address, "data:", `blob:${address}`].some((own) => url.startsWith(own))), []);
   assert.deepEqual(errors, []);
   await close();
 });
@@ -115,36 +60,6 @@ await test("other forms of a model, external data, folders and archives", async 
     await page.click("#panel .statistics");
     await page.waitForSelector("#panel .weight :is(table, .warning)");
     return page.textContent("#panel .weight");
-  };
-  const zip = (entries) => {
-    const [local, central] = [[], []];
-    let offset = 0;
-    for (const [name, contents] of entries) {
-      const packed = deflateRawSync(contents);
-      const head = Buffer.alloc(30);
-      head.writeUInt32LE(0x04034b50, 0);
-      head.writeUInt16LE(8, 8);
-      head.writeUInt32LE(packed.length, 18);
-      head.writeUInt32LE(contents.length, 22);
-      head.writeUInt16LE(name.length, 26);
-      local.push(head, Buffer.from(name), packed);
-      const entry = Buffer.alloc(46);
-      entry.writeUInt32LE(0x02014b50, 0);
-      entry.writeUInt16LE(8, 10);
-      entry.writeUInt32LE(packed.length, 20);
-      entry.writeUInt32LE(contents.length, 24);
-      entry.writeUInt16LE(name.length, 28);
-      entry.writeUInt32LE(offset, 42);
-      central.push(entry, Buffer.from(name));
-      offset += 30 + name.length + packed.length;
-    }
-    const size = central.reduce((sum, part) => sum + part.length, 0);
-    const end = Buffer.alloc(22);
-    end.writeUInt32LE(0x06054b50, 0);
-    end.writeUInt16LE(entries.length, 10);
-    end.writeUInt32LE(size, 12);
-    end.writeUInt32LE(offset, 16);
-    return Buffer.concat([...local, ...central, end]);
   };
   const files = ["linear.onnx", "linear.data"].map((name) => `${folder}/external/${name}`);
   const archive = made("linear.zip", zip(files.map((path) => [`m/${path.split("/").pop()}`, readFileSync(path)])));

@@ -55,9 +55,11 @@ fn tests(args: &[String]) -> Result<String, String> {
         (text(workspace::target().join("page/site"))?, text(workspace::target().join("page/npm"))?);
     let module = text(module)?;
     command("node", &["build.mjs", "--site", &site, &module])?;
-    let mut arguments = vec!["test/site.mjs", onnx, &site];
-    arguments.extend(args.iter().map(String::as_str));
-    command("node", &arguments)?;
+    for suite in ["test/site.mjs", "test/files.mjs"] {
+        let mut arguments = vec![suite, onnx, &site];
+        arguments.extend(args.iter().map(String::as_str));
+        command("node", &arguments)?;
+    }
     command("node", &["npm/pack.mjs", &package, &module])?;
     channels::npm(std::path::Path::new(&package))?;
     Ok("Chromium, as served and as a folder; the npm package".to_owned())

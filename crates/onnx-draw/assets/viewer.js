@@ -559,6 +559,13 @@
     made.addEventListener("click", onClick);
     return made;
   }
+  function picks(input, take) {
+    input.addEventListener("change", () => {
+      const files = [...input.files ?? []];
+      input.value = "";
+      if (files.length > 0) take(files);
+    });
+  }
   var LONG = 16;
   function breakable(text2) {
     if (text2.length < LONG) return document.createTextNode(text2);
@@ -603,6 +610,159 @@
     element("a", { href: url, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(url), 6e4);
   }
+
+  // src/model.ts
+  var Restored = class extends Error {
+  };
+
+  // src/workers.ts
+  var Thread = class {
+    worker;
+    waiting = /* @__PURE__ */ new Map();
+    lost;
+    next = 0;
+    ended;
+    /** `lost` makes the error of what the worker was asked when it lost its session. */
+    constructor(url, module, lost) {
+      this.lost = lost;
+      this.worker = new Worker(url);
+      this.worker.onmessage = ({ data }) => {
+        if (data.isLost) {
+          this.fail(data.error ?? "");
+          return;
+        }
+        const entry = this.waiting.get(data.id);
+        this.waiting.delete(data.id);
+        if (data.error === void 0) entry?.resolve(data.value);
+        else entry?.reject(new Error(data.error));
+      };
+      this.worker.onerror = (event) => {
+        event.preventDefault();
+        this.fail(event.message || "the worker ended");
+      };
+      this.ask("module", module).catch(() => void 0);
+    }
+    ask(kind, value) {
+      return new Promise((resolve, reject) => {
+        if (this.ended) {
+          reject(this.ended);
+          return;
+        }
+        this.next += 1;
+        this.waiting.set(this.next, { resolve, reject });
+        this.worker.postMessage({ id: this.next, kind, value });
+      });
+    }
+    get isBusy() {
+      return this.waiting.size > 0;
+    }
+    end(reason) {
+      this.worker.terminate();
+      this.ended ??= reason;
+      for (const entry of this.waiting.values()) entry.reject(reason);
+      this.waiting.clear();
+    }
+    fail(reason) {
+      if (!this.ended) this.end(this.lost(reason));
+    }
+  };
+  async function load(url) {
+    const asked = async (name) => {
+      const response = await fetch(new URL(name, location.href)).catch(() => {
+        throw new Error(`${name} could not be loaded: is the network or the server gone?`);
+      });
+      if (!response.ok) throw new Error(`${name} could not be loaded: status ${response.status}`);
+      return response;
+    };
+    const [script, library] = await Promise.all([asked(url), asked("onnx.wasm")]);
+    const isTyped = library.headers.get("content-type")?.startsWith("application/wasm");
+    const module = isTyped ? WebAssembly.compileStreaming(library) : WebAssembly.compile(await library.arrayBuffer());
+    return { script: URL.createObjectURL(new Blob([await script.text()], { type: "text/javascript" })), module: await module };
+  }
+  var Workers = class {
+    url;
+    loading;
+    parts;
+    /** Ends opening. */
+    stop;
+    active;
+    /** What the session of `active` comes from: files, and the requests that changed the model. */
+    files;
+    changes = [];
+    constructor(url) {
+      this.url = url;
+      this.load().catch(() => void 0);
+    }
+    load() {
+      this.loading ??= load(this.url);
+      this.loading.catch(() => {
+        this.loading = void 0;
+      });
+      return this.loading;
+    }
+    thread({ script, module }) {
+      const made = new Thread(script, module, (reason) => made === this.active ? this.restore(reason) : new Error(reason));
+      return made;
+    }
+    async open(model, older) {
+      let made;
+      let isStopped = false;
+      const stopped = new Promise((_, reject) => {
+        this.stop = reject;
+      });
+      const opened = async () => {
+        this.parts = await this.load();
+        if (isStopped) throw new Error("cancelled");
+        made = this.thread(this.parts);
+        await made.ask("open", { model, older });
+        return made;
+      };
+      try {
+        const thread = await Promise.race([opened(), stopped]);
+        this.active?.end(new Error("another model is open"));
+        [this.active, this.files, this.changes] = [thread, { model, older }, []];
+      } catch (error) {
+        isStopped = true;
+        made?.end(new Error("the model was not opened"));
+        throw error;
+      } finally {
+        this.stop = void 0;
+      }
+    }
+    async older(older) {
+      await this.ask("older", older);
+      if (this.files) this.files.older = older;
+    }
+    async call(request) {
+      const text2 = JSON.stringify(request);
+      const answer = JSON.parse(await this.ask("call", text2));
+      const name = request.call;
+      if (name === "undo" && answer.ok) this.changes.pop();
+      else if ((answer.ok?.edits?.length ?? 0) > 0) this.changes.push(text2);
+      if (name === "single" && this.files) this.files.older = void 0;
+      return answer;
+    }
+    async save() {
+      return await this.ask("save", null);
+    }
+    cancel() {
+      if (this.stop) this.stop(new Error("cancelled"));
+      else if (this.active?.isBusy) this.active.end(this.restore("cancelled"));
+    }
+    ask(kind, value) {
+      return this.active?.ask(kind, value) ?? Promise.reject(new Error("no model is open"));
+    }
+    /** Opens the same files in another worker, and makes the same changes. What is asked meanwhile is answered after that. */
+    restore(reason) {
+      if (!this.parts || !this.files) return new Error(reason);
+      const { changes: changes2 } = this;
+      const made = new Thread(this.parts.script, this.parts.module, (again) => new Error(`${again}; open the file again`));
+      this.active = made;
+      const requests = [["open", this.files], ...changes2.map((text2) => ["call", text2])];
+      for (const [kind, value] of requests) made.ask(kind, value).catch(() => void 0);
+      return new Restored(`${reason}: the model is as it was before`);
+    }
+  };
 
   // src/engines.ts
   var MOST_HITS = 500;
@@ -665,65 +825,58 @@
       picture: (open, color, side = 0) => call({ call: "picture", open, color, side }),
       save: () => transport.save()
     };
-    if (transport.open) engine.open = transport.open;
-    if (transport.cancel) engine.cancel = transport.cancel;
+    if (transport.open) engine.open = (model, older) => transport.open?.(model, older) ?? Promise.resolve();
+    if (transport.older) engine.older = (older) => transport.older?.(older) ?? Promise.resolve();
+    if (transport.cancel) engine.cancel = () => transport.cancel?.();
     return engine;
   }
   function remote(base) {
-    return session({
-      async call(request) {
-        const response = await fetch(`${base}call`, { method: "POST", body: JSON.stringify(request) });
-        if (!response.ok) throw new Error(`the server answered ${response.status}`);
-        return response.json();
-      },
-      async save() {
-        const response = await fetch(`${base}model`);
-        if (!response.ok) throw new Error(`the server answered ${response.status}`);
-        return new Uint8Array(await response.arrayBuffer());
+    const ask = async (path, options = {}) => {
+      let response;
+      try {
+        response = await fetch(`${base}${path}`, options);
+      } catch {
+        throw new Error("`onnx view` does not answer: it was ended. Start it again with the same files, and open the address that it prints; changes that were not saved are lost");
       }
+      if (response.ok) return response;
+      const reason = (await response.text().catch(() => "")).trim();
+      throw new Error(reason && reason !== String(response.status) ? reason : `\`onnx view\` refused the request with status ${response.status}: reload the page`);
+    };
+    return session({
+      call: async (request) => (await ask("call", { method: "POST", body: JSON.stringify(request) })).json(),
+      save: async () => new Uint8Array(await (await ask("model")).arrayBuffer())
     });
   }
   function worker(url) {
-    let next = 0;
-    const waiting = /* @__PURE__ */ new Map();
-    const opened = [void 0, void 0];
-    const fail = (error) => {
-      for (const entry of waiting.values()) entry.reject(error);
-      waiting.clear();
-    };
-    const start2 = () => {
-      const thread2 = new Worker(url);
-      thread2.onmessage = (event) => {
-        const entry = waiting.get(event.data.id);
-        waiting.delete(event.data.id);
-        if (event.data.error === void 0) entry?.resolve(event.data.value);
-        else entry?.reject(new Error(event.data.error));
-      };
-      thread2.onerror = (event) => fail(new Error(event.message || "the worker ended"));
-      return thread2;
-    };
-    let thread = start2();
-    const ask = (kind, value) => new Promise((resolve, reject) => {
-      next += 1;
-      waiting.set(next, { resolve, reject });
-      thread.postMessage({ id: next, kind, value });
-    });
-    const open = async (...[name, file, data, isOlder]) => {
-      await ask("open", { name, file, data, isOlder });
-      opened[isOlder ? 1 : 0] = [name, file, data, isOlder];
-      if (!isOlder) opened[1] = void 0;
-    };
-    return session({
-      call: async (request) => JSON.parse(await ask("call", JSON.stringify(request))),
-      save: async () => await ask("save", null),
-      open,
-      async cancel() {
-        thread.terminate();
-        thread = start2();
-        fail(new Error("cancelled: the model is as it was opened"));
-        for (const files of [...opened]) if (files) await open(...files);
-      }
-    });
+    return session(new Workers(url));
+  }
+
+  // src/zip.ts
+  async function archived(file, folder, most) {
+    const tail = new DataView(await file.slice(Math.max(0, file.size - 65557)).arrayBuffer());
+    let at = tail.byteLength - 22;
+    while (at >= 0 && tail.getUint32(at, true) !== 101010256) at -= 1;
+    if (at < 0) throw new Error("this is not a zip archive, or it is damaged");
+    const [count, length, start2] = [tail.getUint16(at + 10, true), tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
+    if (start2 === 4294967295 || count === 65535) throw new Error("archives beyond 4 GB or of more than 65,534 files are not read: unpack it, and drop the folder");
+    if (count > most) throw new Error(`the archive has ${count} files, more than the ${most} that are read: unpack it, and drop the model with its external data`);
+    const directory = new DataView(await file.slice(start2, start2 + length).arrayBuffer());
+    const decoder = new TextDecoder();
+    const sources = [];
+    let entry = 0;
+    for (let index = 0; index < count; index += 1) {
+      if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 33639248) throw new Error("the zip archive is damaged");
+      const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
+      const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
+      const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
+      const offset = directory.getUint32(entry + 42, true);
+      if (entry + 46 + name > directory.byteLength) throw new Error("the zip archive is damaged");
+      const path = decoder.decode(new Uint8Array(directory.buffer, entry + 46, name));
+      entry += 46 + name + extra + comment;
+      if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
+      sources.push({ path: folder + path, size, file, entry: { offset, packed, method, isEncrypted: (flags & 1) === 1 } });
+    }
+    return sources;
   }
 
   // src/files.ts
@@ -732,18 +885,18 @@
   function models(sources) {
     const found = sources.filter((source) => MODEL.test(source.path));
     const onnx = found.filter((source) => /\.onnx(txt)?$/i.test(source.path));
-    const chosen2 = onnx.length > 0 ? onnx : found.length > 0 ? found : sources.length === 1 ? sources : [];
-    return chosen2.map((model) => {
-      const folder = model.path.slice(0, model.path.lastIndexOf("/") + 1);
-      const data = /* @__PURE__ */ new Map();
-      for (const source of sources) {
-        if (source !== model && source.path.startsWith(folder)) data.set(source.path.slice(folder.length), source);
-      }
-      return { name: model.path.slice(folder.length), model, data };
-    });
+    return onnx.length > 0 ? onnx : found.length > 0 ? found : sources.length === 1 ? sources : [];
+  }
+  function beside(model, sources) {
+    const folder = model.path.slice(0, model.path.lastIndexOf("/") + 1);
+    const data = /* @__PURE__ */ new Map();
+    for (const source of sources) {
+      if (source !== model && source.size > 0 && source.path.startsWith(folder)) data.set(source.path.slice(folder.length), source);
+    }
+    return { name: model.path.slice(folder.length), model, data };
   }
   function ofFile(file, path) {
-    return { path, size: file.size, blob: () => Promise.resolve(file) };
+    return { path, size: file.size, file };
   }
   async function chosen(files) {
     const sources = [];
@@ -759,7 +912,6 @@
     return sources;
   }
   async function walk(sources, entry, folder) {
-    if (sources.length > MOST_FILES) throw new Error(`a folder with more than ${MOST_FILES} files is not read`);
     const path = folder + entry.name;
     if (entry.isFile) {
       const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
@@ -774,53 +926,34 @@
     }
   }
   async function add(sources, file, path) {
-    if (/\.zip$/i.test(path)) sources.push(...await archived(file, path.replace(/\.zip$/i, "/")));
-    else sources.push(ofFile(file, path));
+    const found = /\.zip$/i.test(path) ? await archived(file, path.replace(/\.zip$/i, "/"), MOST_FILES) : [ofFile(file, path)];
+    for (const source of found) sources.push(source);
+    if (sources.length > MOST_FILES) throw new Error(`there are more than ${MOST_FILES} files: drop the model and its external data only`);
   }
-  async function archived(file, folder) {
-    const tail = new DataView(await file.slice(Math.max(0, file.size - 65557)).arrayBuffer());
-    let at = tail.byteLength - 22;
-    while (at >= 0 && tail.getUint32(at, true) !== 101010256) at -= 1;
-    if (at < 0) throw new Error("this is not a zip archive, or it is damaged");
-    const [count, length, start2] = [tail.getUint16(at + 10, true), tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
-    if (start2 === 4294967295 || count === 65535) throw new Error("archives beyond 4 GB are not read: unpack it, and drop the folder");
-    const directory = new DataView(await file.slice(start2, start2 + length).arrayBuffer());
-    const sources = [];
-    let entry = 0;
-    for (let index = 0; index < count; index += 1) {
-      if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 33639248) throw new Error("the zip archive is damaged");
-      const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
-      const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
-      const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
-      const offset = directory.getUint32(entry + 42, true);
-      const path = new TextDecoder().decode(new Uint8Array(directory.buffer, entry + 46, name));
-      entry += 46 + name + extra + comment;
-      if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
-      sources.push({ path: folder + path, size, blob: () => unpacked(file, { offset, packed, size, method, isEncrypted: (flags & 1) === 1 }) });
-    }
-    return sources;
-  }
-  async function unpacked(file, { offset, packed, size, method, isEncrypted }) {
-    if (isEncrypted) throw new Error("the zip archive is encrypted");
-    const head = new DataView(await file.slice(offset, offset + 30).arrayBuffer());
-    if (head.byteLength < 30 || head.getUint32(0, true) !== 67324752) throw new Error("the zip archive is damaged");
-    const start2 = offset + 30 + head.getUint16(26, true) + head.getUint16(28, true);
-    const contents = file.slice(start2, start2 + packed);
-    if (method === 0) return contents;
-    if (method !== 8) throw new Error("the zip archive is compressed in a way that browsers cannot read");
-    const stream = contents.stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    const reader = stream.getReader();
-    const parts = [];
-    let length = 0;
-    for (; ; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      length += value.length;
-      if (length > size) throw new Error("the zip archive is damaged");
-      parts.push(value);
-    }
-    if (length !== size) throw new Error("the zip archive is damaged");
-    return new Blob(parts);
+
+  // src/drop.ts
+  function droppable(take) {
+    const hasFiles = (event) => event.dataTransfer?.types.includes("Files") ?? false;
+    const isField = (event) => event.target instanceof HTMLInputElement && event.target.type !== "file";
+    const mark = (isOver) => document.body.classList.toggle("over", isOver);
+    window.addEventListener("dragover", (event) => {
+      if (!hasFiles(event) && isField(event)) return;
+      event.preventDefault();
+      mark(hasFiles(event));
+    });
+    window.addEventListener("dragleave", (event) => {
+      if (event.relatedTarget === null) mark(false);
+    });
+    window.addEventListener("drop", (event) => {
+      mark(false);
+      if (!hasFiles(event) && isField(event)) return;
+      event.preventDefault();
+      const transfer = event.dataTransfer;
+      if (!transfer || !hasFiles(event)) return;
+      const sources = dropped(transfer);
+      sources.catch(() => void 0);
+      take(() => sources);
+    });
   }
 
   // src/help.ts
@@ -1079,8 +1212,10 @@
 
   // src/panels.ts
   function link(text2, level, item, go) {
-    if (level === void 0 || item === void 0) return document.createTextNode(text2);
-    return button(text2, () => go(level, item), { class: "link" });
+    if (level === void 0 || item === void 0) return breakable(text2);
+    const made = button("", () => go(level, item), { class: "link" });
+    made.append(breakable(text2));
+    return made;
   }
   function hint(title, text2) {
     return [element("h2", {}, title), element("p", { class: "hint" }, text2)];
@@ -1104,7 +1239,7 @@
     }
     for (const weight of found.weights ?? []) {
       const place2 = element("div", { class: "weight" });
-      const load = async () => {
+      const load2 = async () => {
         try {
           const read2 = await events.weight?.(weight.input);
           if (read2) place2.replaceChildren(...statistics(read2));
@@ -1112,7 +1247,7 @@
           place2.replaceChildren(element("p", { class: "warning" }, error instanceof Error ? error.message : String(error)));
         }
       };
-      const show = button("Statistics", () => void load(), { class: "statistics", "aria-label": `Statistics of ${weight.name}` });
+      const show = button("Statistics", () => void load2(), { class: "statistics", "aria-label": `Statistics of ${weight.name}` });
       place2.append(show);
       parts.push(element("h3", {}, `Weight ${weight.name} ${weight.type}`), place2);
     }
@@ -1186,6 +1321,12 @@
       table(rows, ["node", "operations", "part"], [1, 2])
     ];
   }
+  function range(text2) {
+    const [least, ...greatest] = text2.split(" … ");
+    if (least === void 0 || greatest.length !== 1) return breakable(text2);
+    const whole = (part) => element("span", { class: "whole" }, part);
+    return element("div", {}, whole(`${least} …`), " ", whole(greatest.join()));
+  }
   function values(found, state, go, events) {
     const seed = element("input", { id: "seed", type: "number", min: "0", "aria-label": "Seed of the inputs", value: String(state.seed) });
     const input = sizesInput(found?.variables ?? state.variables, state.sizes, () => void 0);
@@ -1220,9 +1361,11 @@
     const summary = `${found.values} values${sizes ? `, ${sizes}` : ""}${bad > 0 ? `, ${bad} with NaN or infinity` : ""}`;
     const rows = found.rows.map((row) => {
       const name = element("div", row.bad ? { class: "error" } : {}, link(row.name, row.level, row.item, go), element("div", { class: "name" }, row.type));
-      return [name, row.range, row.mean ?? ""];
+      return [name, range(row.range), row.mean ?? ""];
     });
-    parts.push(element("p", {}, summary), table(rows, ["value", "smallest … greatest", "mean"], [2]));
+    const values2 = table(rows, ["value", "smallest … greatest", "mean"], [2]);
+    values2.id = "values";
+    parts.push(element("p", {}, summary), values2);
     return parts;
   }
   function changes(title, done, actions) {
@@ -1313,44 +1456,102 @@
     return [element("h2", {}, "Text"), pre];
   }
 
+  // src/work.ts
+  var PATIENCE = 700;
+  var OPENING = "reading the files";
+  var Work = class {
+    status = element("div", { id: "status", role: "status" });
+    busy = element("div", { id: "busy", role: "alert", hidden: "" });
+    notice = element("div", { id: "notice", role: "alert", hidden: "" });
+    isBusy = false;
+    cancel;
+    events;
+    facts = "";
+    constructor(cancel, events) {
+      this.cancel = cancel;
+      this.events = events;
+    }
+    /** Takes the lines about a model that is new or was changed. */
+    begin(facts) {
+      this.facts = facts.map(([name, value]) => `${name}: ${value}`).join(" · ");
+      this.rest();
+    }
+    /** Says what was done, until the next thing is done. */
+    say(text2) {
+      this.status.textContent = text2;
+      this.status.title = text2;
+      this.status.classList.remove("error");
+    }
+    /** Says what the model is. */
+    rest() {
+      this.notice.hidden = true;
+      this.say(this.facts);
+    }
+    /** Says what failed, where it cannot be overlooked. */
+    warn(text2) {
+      this.say(text2);
+      this.status.classList.add("error");
+      this.notice.replaceChildren(element("p", {}, text2), button("Close", () => this.notice.hidden = true, { id: "notice-close" }));
+      this.notice.hidden = false;
+    }
+    /** Does work, one at a time for the user: errors are said, and work that takes long can be ended. */
+    async guard(what, work) {
+      if (this.isBusy) {
+        await work();
+        return;
+      }
+      this.isBusy = true;
+      this.notice.hidden = true;
+      if (!this.events.isChoosing()) this.rest();
+      document.body.dataset["busy"] = what;
+      const { cancel } = this;
+      const timer = setTimeout(() => {
+        this.busy.replaceChildren(`${what} … `);
+        if (cancel) this.busy.append(button("Cancel", cancel, { id: "cancel" }));
+        this.busy.hidden = false;
+      }, PATIENCE);
+      try {
+        await work();
+      } catch (error) {
+        await this.failed(what, error);
+      } finally {
+        clearTimeout(timer);
+        this.busy.hidden = true;
+        this.isBusy = false;
+        delete document.body.dataset["busy"];
+      }
+    }
+    async failed(what, error) {
+      const text2 = error instanceof Error ? error.message : String(error);
+      if (error instanceof Restored) await this.events.restart().catch(() => void 0);
+      this.warn(what === OPENING ? `Not opened: ${text2}. What is shown stays.` : text2);
+    }
+  };
+
   // src/start.ts
   var MOST_BYTES = 19e8;
-  async function openFiles(engine, files, isOlder) {
+  function checked(files) {
     if (files.model.size > MOST_BYTES) {
       const size = (files.model.size / 1e9).toFixed(1);
       throw new Error(`${files.name} has ${size} GB, which a tab cannot hold: \`onnx view\` opens it in this page, whatever its size`);
     }
-    const data = /* @__PURE__ */ new Map();
-    for (const [path, source] of files.data) if (source.size > 0) data.set(path, await source.blob());
-    await engine.open?.(files.name, await files.model.blob(), data, isOlder);
+    return files;
   }
   async function openAll(engine, sources) {
     const found = models(sources);
     const [first, second] = found;
     if (!first) throw new Error("there is no model: no file with the extension .onnx, .onnxtxt, .textproto or .json");
     if (found.length > 2) {
-      const names = found.slice(0, 5).map((files) => files.model.path);
+      const names = found.slice(0, 5).map((model) => model.path);
       throw new Error(`there are ${found.length} models: drop one, or two for a comparison (${names.join(", ")}…)`);
     }
-    await openFiles(engine, second ?? first, false);
-    if (second) await openFiles(engine, first, true);
-    return found.length;
+    const older = second && checked(beside(first, sources));
+    await engine.open?.(checked(beside(second ?? first, sources)), older);
   }
-  function droppable(target, take) {
-    target.addEventListener("dragover", (event) => {
-      event.preventDefault();
-      target.classList.add("over");
-    });
-    target.addEventListener("dragleave", () => target.classList.remove("over"));
-    target.addEventListener("drop", (event) => {
-      event.preventDefault();
-      target.classList.remove("over");
-      const transfer = event.dataTransfer;
-      if (transfer) {
-        const sources = dropped(transfer);
-        take(() => sources);
-      }
-    });
+  async function openOlder(engine, sources) {
+    const [found] = models(sources);
+    if (!found) throw new Error("there is no model among the files");
+    await engine.older?.(checked(beside(found, sources)));
   }
   function start(root2, engine, begin) {
     const accept = ".onnx,.onnxtxt,.textproto,.pbtxt,.json,.zip,.data,.bin";
@@ -1369,9 +1570,11 @@
     );
     root2.replaceChildren(zone);
     const take = async (sources) => {
+      if (document.body.dataset["busy"] !== void 0) return;
       message.classList.remove("error");
       message.textContent = "reading …";
       document.body.dataset["busy"] = "reading";
+      const timer = setTimeout(() => message.append(" ", button("Cancel", () => engine.cancel?.(), { id: "cancel" })), PATIENCE);
       try {
         await openAll(engine, await sources());
         await begin();
@@ -1380,11 +1583,12 @@
         message.classList.add("error");
         message.textContent = error instanceof Error ? error.message : String(error);
       } finally {
+        clearTimeout(timer);
         delete document.body.dataset["busy"];
       }
     };
-    for (const field of [input, folder]) field.addEventListener("change", () => void take(() => chosen(field.files ?? [])));
-    droppable(zone, (sources) => void take(sources));
+    for (const field of [input, folder]) picks(field, (files) => void take(() => chosen(files)));
+    return (sources) => void take(sources);
   }
 
   // src/state.ts
@@ -1544,13 +1748,12 @@
     engine;
     tree;
     panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "", tabindex: "-1" });
-    status = element("div", { id: "status", role: "status" });
+    work;
     title = element("h1");
     found = element("span", { id: "found" });
     search = element("input", { id: "search", type: "search", placeholder: "Search: name or Softmax() -> MatMul()", "aria-label": "Search" });
     coloring = element("select", { id: "coloring", "aria-label": "Color by" });
     undo;
-    busy = element("div", { id: "busy", role: "alert", hidden: "" });
     picture = element("main", { id: "picture" });
     tabs = /* @__PURE__ */ new Map();
     panes;
@@ -1567,16 +1770,16 @@
     comparison;
     variables = [];
     pathFrom;
-    isBusy = false;
     isFollowing = false;
     constructor(root2, engine) {
       this.engine = engine;
+      this.work = new Work(engine.cancel, { restart: () => this.start(), isChoosing: () => this.pathFrom !== void 0 });
       this.panes = [this.pane(0)];
       this.tree = new Tree({ select: (path) => void this.select(this.main, path, true), toggle: (path) => void this.toggle(this.main, path) });
       for (const name of COLORINGS) if (name !== "diff") this.coloring.append(element("option", { value: name }, `color: ${name}`));
       this.undo = button("Undo", () => void this.change("Undone", engine.undo), { id: "undo", disabled: "" });
-      root2.replaceChildren(this.header(), this.tree.element, this.picture, this.panel, this.rail(), this.status);
-      this.picture.append(this.main.element, this.busy);
+      root2.replaceChildren(this.header(), this.tree.element, this.picture, this.panel, this.rail(), this.work.status);
+      this.picture.append(this.main.element, this.work.busy, this.work.notice);
       this.listen();
     }
     get main() {
@@ -1597,7 +1800,6 @@
         button("‹", () => void this.step(-1), { id: "previous", "aria-label": "Previous match" }),
         button("›", () => void this.step(1), { id: "next", "aria-label": "Next match" }),
         this.found,
-        element("span", { class: "space" }),
         this.coloring,
         button("Fit", () => this.main.canvas.fit(), { id: "fit" }),
         button("Open all", () => void this.openAll(), { id: "open-all" }),
@@ -1607,7 +1809,7 @@
       if (engine.save) header.append(button("Save", () => void this.save(), { id: "save", class: "primary" }));
       if (engine.open) {
         const input = element("input", { type: "file", id: "reopen", "aria-label": "Open another model", multiple: "", class: "hidden" });
-        input.addEventListener("change", () => void this.reopen(() => chosen(input.files ?? [])));
+        picks(input, (files) => void this.reopen(() => chosen(files)));
         header.append(input, button("Open…", () => input.click(), { id: "open" }));
       }
       return header;
@@ -1652,9 +1854,14 @@
         if (event.key === "Enter" && isSame && this.hits.length > 0) void this.step(event.shiftKey ? -1 : 1);
       });
       window.addEventListener("resize", () => this.resize());
-      window.addEventListener("popstate", () => void this.restore());
+      window.addEventListener("popstate", () => void this.work.guard("reading", () => this.restore()));
       document.addEventListener("keydown", (event) => this.key(event));
-      if (this.engine.open) droppable(this.picture, (sources) => void this.reopen(sources));
+    }
+    /** Takes files that were dropped. */
+    drop(sources) {
+      for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+      if (this.engine.open) void this.reopen(sources);
+      else this.work.warn("This page shows the files that it was made for. `onnx view FILE` shows another one.");
     }
     /** Shows the model from the beginning. */
     async start() {
@@ -1667,6 +1874,7 @@
       this.resize();
       await this.restore();
       if (overview.other !== void 0) await this.compare(this.engine.compare);
+      else if (this.panes.length > 1) this.dropOlder();
       for (const pane of this.panes) pane.canvas.fit();
       if (this.main.selected) this.main.canvas.reveal(this.main.selected);
       document.body.dataset["ready"] = "true";
@@ -1691,7 +1899,7 @@
       this.title.title = overview.title;
       document.title = overview.title;
       this.undo.disabled = overview.undo === 0;
-      this.status.textContent = overview.facts.map(([name, value]) => `${name}: ${value}`).join(" · ");
+      this.work.begin(overview.facts);
       return overview;
     }
     render() {
@@ -1738,7 +1946,7 @@
     }
     async compare(ask) {
       if (!ask) return;
-      await this.guard("comparing", async () => {
+      await this.work.guard("comparing", async () => {
         this.comparison = await ask();
         if (this.panes.length === 1) {
           const older2 = this.pane(1);
@@ -1761,7 +1969,7 @@
       });
     }
     async single() {
-      await this.guard("closing", async () => {
+      await this.work.guard("closing", async () => {
         await this.engine.single?.();
         this.dropOlder();
         await this.main.reload();
@@ -1780,7 +1988,7 @@
     }
     // Boxes
     async toggle(pane, path) {
-      await this.guard("opening", async () => {
+      await this.work.guard("opening", async () => {
         const twin = await this.counterpart(pane, path);
         if (!await pane.toggle(path)) return;
         if (twin && twin.other.box(twin.path) && twin.other.open.has(twin.path) !== pane.open.has(path)) {
@@ -1792,13 +2000,14 @@
       this.remember(true);
     }
     async openAll() {
-      await this.guard("opening", async () => {
+      await this.work.guard("opening", async () => {
         for (const pane of this.panes) await pane.openAll();
         this.tree.show(this.main.canvas.picture, this.main.selected);
         this.remember(true);
       });
     }
     closeAll() {
+      this.work.rest();
       for (const pane of this.panes) pane.closeAll();
       this.tree.show(this.main.canvas.picture, this.main.selected);
       this.remember(true);
@@ -1810,6 +2019,9 @@
         await this.path(pane, path, from);
         return;
       }
+      await this.work.guard("selecting", () => this.selected(pane, path, reveal));
+    }
+    async selected(pane, path, reveal) {
       const open = pane.open.size;
       await pane.select(path, reveal);
       const twin = path ? await this.counterpart(pane, path) : void 0;
@@ -1833,17 +2045,28 @@
     // Search and paths
     async find() {
       const text2 = this.search.value.trim();
-      this.searched = text2;
-      this.take({ hits: [], count: 0 }, 0);
-      this.found.textContent = "";
-      if (!text2) return;
-      await this.guard("searching", async () => {
+      const from = this.pathFrom;
+      this.forget();
+      [this.searched, this.pathFrom] = [text2, from];
+      if (!text2) {
+        this.work.rest();
+        this.remember(false);
+        return;
+      }
+      await this.work.guard("searching", async () => {
         const found = await this.engine.search(text2);
         this.take(found, 0);
-        this.say(found.note ?? `${found.count} matches`);
-        if (this.hits.length > 0) await this.step(1);
+        const isEnd = from !== void 0 && found.count > 1;
+        this.work.say(found.note ?? (isEnd ? `${found.count} matches are marked: choose one of them as the other end of the path` : `${found.count} matches`));
+        if (this.hits.length > 0 && !isEnd) await this.step(1);
         this.remember(false);
       });
+    }
+    /** Ends a search or a path, whose matches are boxes of the model as it was. */
+    forget() {
+      this.take({ hits: [], count: 0 }, 0);
+      this.found.textContent = "";
+      [this.searched, this.pathFrom] = ["", void 0];
     }
     take(found, side) {
       this.hits = found.hits;
@@ -1858,26 +2081,32 @@
       if (count === 0) return;
       this.hit = (this.hit + by + count) % count;
       const hit = this.hits[this.hit];
-      await this.guard("searching", async () => {
+      await this.work.guard("searching", async () => {
         const { hits } = this;
         await this.go(hit.level, hit.item, this.panes.find((pane) => pane.side === this.hitSide));
         if (hits !== this.hits) return;
         this.found.textContent = `${this.hit + 1} / ${count}`;
-        this.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
+        this.work.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
       });
     }
     /** Marks the nodes between the selected box and another one. */
     async path(pane, path, from = pane.selected) {
-      const [a, b] = [pane.box(from), pane.box(path)];
-      if (!this.engine.path || !a || !b || a === b) return;
-      await this.guard("searching", async () => {
+      if (!this.engine.path) return;
+      await this.work.guard("searching", async () => {
+        for (const end of [from, path]) if (!pane.box(end)) await pane.select(end, false);
+        const [a, b] = [pane.box(from), pane.box(path)];
+        if (!a || !b || a === b) {
+          this.work.say("a path has two ends: select one box, and choose another one");
+          return;
+        }
         const found = await this.engine.path?.([a.level, a.index], [b.level, b.index], pane.side);
         if (!found) return;
         this.take(found, pane.side);
+        [this.search.value, this.searched] = ["", ""];
         await pane.select(path, true);
         this.tree.show(this.main.canvas.picture, this.main.selected);
         if (this.shown === "details") await this.show("details", pane);
-        this.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
+        this.work.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
       });
     }
     // Panels
@@ -1888,7 +2117,7 @@
       this.panel.hidden = name === void 0;
       if (wasHidden !== this.panel.hidden) this.resize();
       if (name !== void 0) {
-        await this.guard(name, async () => {
+        await this.work.guard(name, async () => {
           const contents = await this.content(name, pane);
           if (this.shown === name) this.panel.replaceChildren(...contents);
         });
@@ -1958,7 +2187,7 @@
         ...engine.path ? {
           path: () => {
             this.pathFrom = box.path;
-            this.say("choose the other end of the path, in the picture or the tree");
+            this.work.say(`path from ${box.item.t}: choose the other end in the picture or the tree, or search it; Escape ends this`);
           }
         } : {},
         ...canKeep ? { extract: () => void this.change("Kept", () => extract(box.level, box.index)) } : {}
@@ -1993,40 +2222,45 @@
       if ((this.overview?.undo ?? 0) > 0 && engine.before) parts.push(element("p", {}, button("With the model before the last change", () => void this.compare(engine.before), { id: "before" })));
       if (engine.open) {
         const input = element("input", { type: "file", id: "older", "aria-label": "The older model", multiple: "", class: "hidden" });
-        input.addEventListener("change", () => void this.older(input.files ?? void 0));
+        picks(input, (files) => void this.older(files));
         parts.push(element("p", {}, button("With an older file…", () => input.click(), { class: "primary" }), input));
       } else parts.push(element("p", { class: "hint" }, "`onnx view OLD NEW` compares two files."));
       return parts;
     }
     async older(files) {
-      await this.guard("reading", async () => {
-        const [found] = models(await chosen(files ?? []));
-        if (!found) throw new Error("there is no model among the files");
-        await openFiles(this.engine, found, true);
+      await this.work.guard(OPENING, async () => {
+        await openOlder(this.engine, await chosen(files));
+        await this.compare(this.engine.compare);
       });
-      if ((await this.engine.overview()).other !== void 0) await this.compare(this.engine.compare);
     }
+    /** Opens another model. What is shown stays until that has succeeded. */
     async reopen(sources) {
-      await this.guard("reading", async () => {
+      if (this.work.isBusy) {
+        this.work.warn("Something is worked on. Wait for it or cancel it, then open the file.");
+        return;
+      }
+      await this.work.guard(OPENING, async () => {
         await openAll(this.engine, await sources());
         if (this.panes.length > 1) this.dropOlder();
-        [this.run, this.edits, this.sizes] = [void 0, void 0, ""];
+        [this.run, this.edits, this.sizes, this.variables] = [void 0, void 0, "", []];
+        this.search.value = "";
+        this.forget();
         history.replaceState(null, "", "#");
         await this.start();
       });
     }
     // Runs and changes
     async runs(sizes, seed) {
-      await this.guard("running", async () => {
+      await this.work.guard("running", async () => {
         [this.sizes, this.seed] = [sizes, seed];
         this.run = await this.engine.run?.(sizes, seed);
         await this.values(true);
         await this.show("values");
-        if (this.run?.failure) this.say(`the run failed: ${this.run.failure.message}`);
+        if (this.run?.failure) this.work.say(`the run failed: ${this.run.failure.message}`);
       });
     }
     async values(isShown) {
-      await this.guard("reading", async () => {
+      await this.work.guard("reading", async () => {
         this.main.hasValues = isShown;
         await this.main.reload();
         this.render();
@@ -2034,7 +2268,7 @@
     }
     async change(title, apply) {
       if (!apply) return;
-      await this.guard("working", async () => {
+      await this.work.guard("working", async () => {
         const done = await apply();
         if (this.panes.length > 1) {
           await this.engine.single?.();
@@ -2042,6 +2276,7 @@
         }
         this.main.open.clear();
         this.main.selected = "";
+        this.forget();
         await this.refresh();
         [this.run, this.edits] = [void 0, { title, done }];
         await this.main.reload();
@@ -2049,24 +2284,24 @@
         this.main.canvas.fit();
         this.count();
         await this.show("simplify");
-        this.say(done.summary);
+        this.work.say(done.summary);
         this.remember(true);
       });
     }
     async save() {
-      await this.guard("saving", async () => {
+      await this.work.guard("saving", async () => {
         const bytes = await this.engine.save?.();
         if (!bytes) return;
         const name = this.fileName();
         download(name.endsWith(".onnx") ? name : `${name}.onnx`, bytes, "application/octet-stream");
-        this.say(`saved ${bytes.length} bytes`);
+        this.work.say(`saved ${bytes.length} bytes`);
       });
     }
     fileName() {
       return (this.title.textContent ?? "model").replace(/\.(onnxtxt|textproto|pbtxt|json)$/i, "").replace(/[^\w.-]+/g, "_");
     }
     async svg() {
-      await this.guard("drawing", async () => {
+      await this.work.guard("drawing", async () => {
         const open = [...this.main.open].map((path) => path.split("/").map(Number));
         const found = await this.engine.picture?.(open, this.main.canvas.coloring);
         if (found) download(`${this.fileName().replace(/\.onnx$/, "")}.svg`, found.svg, "image/svg+xml");
@@ -2075,41 +2310,13 @@
     async png() {
       const blob = await this.main.canvas.image();
       if (blob) download(`${this.fileName().replace(/\.onnx$/, "")}.png`, blob, "image/png");
-      else this.say("the picture is too large for an image: close some boxes");
+      else this.work.say("the picture is too large for an image: close some boxes");
     }
     theme() {
       document.documentElement.classList.toggle("dark");
       for (const pane of this.panes) {
         pane.canvas.colors = palette(document.documentElement);
         pane.canvas.draw();
-      }
-    }
-    say(text2) {
-      this.status.textContent = text2;
-    }
-    /** Does work, one at a time for the user: errors are said, and work that takes long can be ended. */
-    async guard(what, work) {
-      if (this.isBusy) {
-        await work();
-        return;
-      }
-      this.isBusy = true;
-      document.body.dataset["busy"] = what;
-      const { cancel } = this.engine;
-      const timer = setTimeout(() => {
-        this.busy.replaceChildren(`${what} … `);
-        if (cancel) this.busy.append(button("Cancel", () => void cancel().then(() => this.start()), { id: "cancel" }));
-        this.busy.hidden = false;
-      }, 700);
-      try {
-        await work();
-      } catch (error) {
-        this.say(error instanceof Error ? error.message : String(error));
-      } finally {
-        clearTimeout(timer);
-        this.busy.hidden = true;
-        this.isBusy = false;
-        delete document.body.dataset["busy"];
       }
     }
     // The address and keys
@@ -2137,6 +2344,12 @@
       const panel = PANELS.find((name) => name === state.panel && this.tabs.has(name));
       if (panel !== this.shown) await this.show(panel);
     }
+    /** Ends what is begun, or closes the panel. */
+    escape() {
+      if (this.pathFrom === void 0) void this.show(void 0);
+      this.pathFrom = void 0;
+      this.work.rest();
+    }
     key(event) {
       const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
@@ -2161,7 +2374,7 @@
         "?": () => help(),
         n: () => void this.step(1),
         p: () => void this.step(-1),
-        Escape: () => void this.show(void 0),
+        Escape: () => this.escape(),
         ...isPicture ? {
           Enter: () => void this.toggle(pane, pane.selected),
           ArrowDown: () => follow("down"),
@@ -2186,14 +2399,29 @@
     const fail = (error) => {
       root.replaceChildren(element("p", { id: "message", role: "alert" }, error instanceof Error ? error.message : String(error)));
     };
+    let take;
+    droppable((sources) => take?.(sources));
+    const show = (engine) => {
+      const page = new Page(root, engine);
+      take = (sources) => page.drop(sources);
+      return page.start();
+    };
     try {
-      if (scene) new Page(root, embedded(scene)).start().catch(fail);
+      if (scene) show(embedded(scene)).catch(fail);
       else if (base !== void 0) {
         window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}bye`));
-        new Page(root, remote(base)).start().catch(fail);
+        show(remote(base)).catch(fail);
       } else if (wasm !== void 0) {
         const engine = worker(wasm);
-        start(root, engine, () => new Page(root, engine).start());
+        const first = start(root, engine, async () => {
+          try {
+            await show(engine);
+          } catch (error) {
+            take = first;
+            throw error;
+          }
+        });
+        take = first;
       }
     } catch (error) {
       fail(error);

@@ -1,0 +1,120 @@
+// Zip archives: the page reads their directory, a worker unpacks.
+
+import type { Source } from "./files";
+
+/** Where an archive has a file, and how. */
+export interface Entry {
+  offset: number;
+  packed: number;
+  method: number;
+  isEncrypted: boolean;
+}
+
+/** Bytes at most of the files that are unpacked for a model: the tab keeps them. */
+const MOST_UNPACKED = 2_000_000_000;
+/** Bytes that are collected before the browser takes them, which may move them out of memory. */
+const PART = 32_000_000;
+/** Bytes of a file that is unpacked together with others, and how many of them. */
+const SMALL = 1_000_000;
+const TOGETHER = 64;
+/** Bytes of an archive that is read at once: the browser is asked once, and not for each file. */
+const IN_MEMORY = 64_000_000;
+const STORED = 0;
+const DEFLATED = 8;
+
+/** The files of an archive, below `folder`. Nothing is unpacked. */
+export async function archived(file: Blob, folder: string, most: number): Promise<Source[]> {
+  const tail = new DataView(await file.slice(Math.max(0, file.size - 65_557)).arrayBuffer());
+  let at = tail.byteLength - 22;
+  while (at >= 0 && tail.getUint32(at, true) !== 0x06054b50) at -= 1;
+  if (at < 0) throw new Error("this is not a zip archive, or it is damaged");
+  const [count, length, start] = [tail.getUint16(at + 10, true), tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
+  if (start === 0xffffffff || count === 0xffff) throw new Error("archives beyond 4 GB or of more than 65,534 files are not read: unpack it, and drop the folder");
+  if (count > most) throw new Error(`the archive has ${count} files, more than the ${most} that are read: unpack it, and drop the model with its external data`);
+  const directory = new DataView(await file.slice(start, start + length).arrayBuffer());
+  const decoder = new TextDecoder();
+  const sources: Source[] = [];
+  let entry = 0;
+  for (let index = 0; index < count; index += 1) {
+    if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 0x02014b50) throw new Error("the zip archive is damaged");
+    const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
+    const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
+    const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
+    const offset = directory.getUint32(entry + 42, true);
+    if (entry + 46 + name > directory.byteLength) throw new Error("the zip archive is damaged");
+    const path = decoder.decode(new Uint8Array(directory.buffer, entry + 46, name));
+    entry += 46 + name + extra + comment;
+    if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
+    sources.push({ path: folder + path, size, file, entry: { offset, packed, method, isEncrypted: (flags & 1) === 1 } });
+  }
+  return sources;
+}
+
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+
+/** The contents of files. Entries of archives are unpacked, each once, which can take long: this is for a worker. */
+export async function contents(sources: Iterable<Source>): Promise<Map<Source, Blob>> {
+  const all = new Set(sources);
+  let sum = 0;
+  for (const { entry, size } of all) if (entry && entry.method !== STORED) sum += size;
+  if (sum > MOST_UNPACKED) {
+    throw new Error(`the archive has ${gigabytes(sum)} unpacked, and a tab unpacks at most ${gigabytes(MOST_UNPACKED)}: unpack it, and drop the folder, which is read where it is needed`);
+  }
+  const found = new Map<Source, Blob>();
+  const archives = new Map<Blob, Promise<Uint8Array<ArrayBuffer>>>();
+  const memory = (file: Blob): Promise<Uint8Array<ArrayBuffer> | undefined> => {
+    if (file.size > IN_MEMORY) return Promise.resolve(undefined);
+    const read = archives.get(file) ?? file.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+    archives.set(file, read);
+    return read;
+  };
+  const take = async (source: Source): Promise<void> => {
+    try {
+      found.set(source, source.entry ? await unpacked(source.file, await memory(source.file), source.entry, source.size) : source.file);
+    } catch (error) {
+      throw new Error(`${source.path}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  // Small ones together: for each the browser is waited for several times.
+  const small = [...all].filter(({ size }) => size <= SMALL);
+  for (let at = 0; at < small.length; at += TOGETHER) await Promise.all(small.slice(at, at + TOGETHER).map(take));
+  for (const source of all) if (!found.has(source)) await take(source);
+  return found;
+}
+
+const DAMAGED = "the zip archive is damaged";
+
+async function unpacked(file: Blob, memory: Uint8Array<ArrayBuffer> | undefined, { offset, packed, method, isEncrypted }: Entry, size: number): Promise<Blob> {
+  if (isEncrypted) throw new Error("the zip archive is encrypted");
+  const read = (from: number, to: number): Blob | Uint8Array<ArrayBuffer> => memory?.subarray(from, to) ?? file.slice(from, to);
+  const head = new DataView(await new Response(read(offset, offset + 30)).arrayBuffer());
+  if (head.byteLength < 30 || head.getUint32(0, true) !== 0x04034b50) throw new Error(DAMAGED);
+  const start = offset + 30 + head.getUint16(26, true) + head.getUint16(28, true);
+  if (start + packed > file.size || (method === STORED && packed !== size)) throw new Error(DAMAGED);
+  if (method === STORED) return file.slice(start, start + packed);
+  if (method !== DEFLATED) throw new Error("the zip archive is compressed in a way that browsers cannot read: unpack it, and drop the folder");
+  const contents = new Response(read(start, start + packed)).body as ReadableStream<Uint8Array<ArrayBuffer>>;
+  const reader = contents.pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+  const blobs: Blob[] = [];
+  let parts: Uint8Array<ArrayBuffer>[] = [];
+  let [length, kept] = [0, 0];
+  for (;;) {
+    const { done, value } = await reader.read().catch(() => {
+      throw new Error(DAMAGED);
+    });
+    if (done) break;
+    length += value.length;
+    // More bytes than the directory says are a bomb or damage.
+    if (length > size) {
+      void reader.cancel();
+      throw new Error(DAMAGED);
+    }
+    parts.push(value as Uint8Array<ArrayBuffer>);
+    if (length - kept >= PART) {
+      blobs.push(new Blob(parts));
+      [parts, kept] = [[], length];
+    }
+  }
+  if (length !== size) throw new Error(DAMAGED);
+  return new Blob([...blobs, ...parts]);
+}
