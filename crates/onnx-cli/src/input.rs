@@ -238,6 +238,12 @@ pub(crate) fn load_to_copy(path: &Path, args: &InputArgs) -> Result<Loaded, Fail
     .with_data_in(args)
 }
 
+/// Reads a model that a process keeps, while other programs may change its files: nothing of them is mapped.
+pub(crate) fn load_to_keep(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
+    let reading = reading(args.bounds.execution());
+    load_part(path, format_of(path, args), ReadMode::Memory, Part::Model, &reading)?.with_data_in(args)
+}
+
 /// Reads a model, or a standalone part of one, in the format that the user or the extension specifies.
 pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
     load_part(path, format_of(path, args), args.mode(), part, &reading(args.bounds.execution()))?

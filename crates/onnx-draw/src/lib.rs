@@ -62,6 +62,8 @@ pub use paint::PictureStyle;
 pub use picture::{DrawError, Drawn, Line, MAX_DRAWN, Open, Picture, Summary};
 #[cfg(feature = "png")]
 pub use png::png;
-pub use scene::{Edge, Group, Item, ItemKind, LevelId, MAX_BOXES, Path, Scene, SceneLevel, SceneOptions};
+pub use scene::{
+    Edge, Group, Item, ItemKind, LevelId, MAX_BOXES, Path, Scene, SceneLevel, SceneOptions, stored_weight,
+};
 pub use svg::svg;
 pub use text::{number_text, shown, text_width, type_text};

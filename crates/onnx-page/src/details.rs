@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use onnx_diag::Clean;
-use onnx_draw::{ItemKind, number_text, shown, type_text};
+use onnx_draw::{ItemKind, number_text, shown, stored_weight, type_text};
 use onnx_eval::{Extremum, Statistics};
 use onnx_ir::{Callee, Model, NodeId, ValueId};
 use onnx_schema::{Formal, Schema, versions};
 use onnx_select::{Element, Selectors};
-use onnx_weights::{Anomaly, Weight, anomalies, weights};
+use onnx_types::tensor::Tensor;
+use onnx_weights::{Anomaly, anomalies, weights};
 use serde_json::{Value, json};
 
 use crate::group;
@@ -72,7 +73,7 @@ fn node_details(session: &Session, node: NodeId) -> Value {
     let weights: Vec<Value> = record
         .inputs()
         .enumerate()
-        .filter(|&(_, value)| value.is_some_and(|value| is_weight(model, value)))
+        .filter(|&(_, value)| value.is_some_and(|value| stored_weight(model, value).is_some()))
         .map(|(index, value)| {
             let [name, ty] = value.map_or_else(Default::default, |value| value_row(session, model, value));
             json!({ "input": index, "name": name, "type": ty })
@@ -145,7 +146,7 @@ fn operand_lists(session: &Session, node: NodeId, schema: Option<&'static Schema
     let inputs: Vec<_> = record.inputs().enumerate().map(|pair| operand(pair, true)).collect();
     let own = session.scene.place(node);
     // A weight is a line of the boxes that use it.
-    let is_elsewhere = |&value: &ValueId| !is_weight(model, value);
+    let is_elsewhere = |&value: &ValueId| stored_weight(model, value).is_none();
     let made_at = |value| place(session, Element::Value(value)).filter(|&at| Some(at) != own);
     let places: Vec<_> = record.inputs().map(|value| value.filter(is_elsewhere).and_then(made_at)).collect();
     let outputs: Vec<_> =
@@ -215,29 +216,32 @@ fn documentation(schema: &Schema) -> Value {
     json!({ "text": text, "address": format!("https://onnx.ai/onnx/operators/{page}.html") })
 }
 
-/// Whether a value has elements in the model.
-fn is_weight(model: &Model, value: ValueId) -> bool {
-    let record = model.value(value);
-    let constant = || record.producer().is_some_and(|node| model.str(model.node(node).op()) == "Constant");
-    record.initializer().is_some() || constant()
-}
-
-/// The statistics of a weight: the operand of a node at a position.
+/// The statistics of a weight: the operand of a node at a position. They are those of what is stored.
 pub(crate) fn weight(session: &Session, (level, item): Place, input: usize) -> Result<Value, String> {
     let model = &session.model;
     let found = session.scene.level(level).and_then(|level| level.items.get(item));
     let Some(ItemKind::Node(node)) = found.map(|item| item.kind) else {
         return Err("the box is not a node".to_owned());
     };
-    let value = model.node(node).input(input).ok_or("the operand is absent")?;
-    let all = weights(model);
-    let weight =
-        all.iter().find(|weight| weight.value == Some(value)).ok_or("the operand is not a weight")?;
-    statistics(session, weight)
+    let operand = model.node(node).input(input).ok_or("the operand is absent")?;
+    let value = stored_weight(model, operand).ok_or("the operand is not a weight")?;
+    let of_node = || model.node(model.value(value).producer()?).constant_tensor();
+    let listed = || weights(model).into_iter().find(|weight| weight.value == Some(value));
+    let tensor = model.constant_tensor(value).cloned().or_else(of_node);
+    let tensor = tensor.or_else(|| listed().map(|weight| weight.tensor.clone()));
+    let mut answer =
+        statistics(session, &tensor.ok_or("the elements of the operand are not stored as numbers")?)?;
+    answer["name"] = json!(value_row(session, model, value)[0]);
+    if value != operand
+        && let Some(rows) = answer["rows"].as_array_mut()
+    {
+        rows.insert(0, json!(["stored as", value_row(session, model, value).join(" ")]));
+    }
+    Ok(answer)
 }
 
-fn statistics(session: &Session, weight: &Weight<'_>) -> Result<Value, String> {
-    let read = Statistics::read(weight.tensor, &*session.source, &session.execution.interrupt);
+fn statistics(session: &Session, tensor: &Tensor) -> Result<Value, String> {
+    let read = Statistics::read(tensor, &*session.source, &session.execution.interrupt);
     let found = read.map_err(|error| Clean(&error.to_string()).to_string())?;
     let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), number_text);
     let extremum = |end: Option<Extremum>| number(end.map(Extremum::to_f64));
@@ -257,13 +261,12 @@ fn statistics(session: &Session, weight: &Weight<'_>) -> Result<Value, String> {
     if !anomalies.is_empty() {
         rows.push(["unusual".to_owned(), anomalies.join(", ")]);
     }
-    let elements: Vec<String> = weight
-        .tensor
+    let elements: Vec<String> = tensor
         .iter_f64(&*session.source)
         .map(|elements| elements.take(MOST_ELEMENTS).map(number_text).collect())
         .unwrap_or_default();
     let histogram = found.histogram.map(|histogram| histogram.counts.to_vec());
-    Ok(json!({ "name": shown(&weight.name), "rows": rows, "histogram": histogram, "elements": elements }))
+    Ok(json!({ "name": "", "rows": rows, "histogram": histogram, "elements": elements }))
 }
 
 /// The attributes of a node, and the defaults of those that are absent.

@@ -4,7 +4,7 @@ use onnx_check::is_fixable;
 use onnx_cost::{Amount, CostOptions, cost as count};
 use onnx_diag::{Clean, Severity};
 use onnx_draw::{Coloring, ItemKind, Marks, PictureStyle, shown, svg};
-use onnx_ir::{Model, NodeId, ValueId};
+use onnx_ir::{GraphId, Model, NodeId, ValueId};
 use onnx_select::{Element, ModelFacts, Selection, Selectors};
 use onnx_text::{PrintOptions, print_graph, print_nodes};
 use serde_json::{Value, json};
@@ -84,15 +84,17 @@ fn input(session: &Session, value: ValueId) -> Option<(usize, usize)> {
 pub(crate) fn line(session: &Session, element: Element) -> String {
     let model = &session.model;
     match element {
-        Element::Node(node) => {
-            let record = model.node(node);
-            let name = shown(model.str(record.name()));
-            let op = shown(model.str(record.op()));
-            if record.name().is_empty() { op } else { format!("{op}  {name}") }
-        }
+        Element::Node(node) => node_line(model, node),
         Element::Value(value) => shown(model.str(model.value(value).name())),
         Element::Graph(graph) => shown(model.str(model.graph(graph).name())),
     }
+}
+
+fn node_line(model: &Model, node: NodeId) -> String {
+    let record = model.node(node);
+    let name = shown(model.str(record.name()));
+    let op = shown(model.str(record.op()));
+    if record.name().is_empty() { op } else { format!("{op}  {name}") }
 }
 
 /// What a selector denotes, or what has a text in its name.
@@ -298,20 +300,25 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// The ONNX text of a box, or of the main graph, with the place of each node. Lines that begin a node have no indentation.
+/// The ONNX text of a box, or of its graph, or of the main graph, with the place of each node. Lines that begin a node have no indentation.
 pub(crate) fn text(session: &Session, level: usize, item: i64) -> Result<Value, String> {
     let model = &session.model;
     let options = PrintOptions::default().with_metadata(false);
     let nodes = usize::try_from(item).map(|item| session.scene.nodes_in(level, item)).unwrap_or_default();
     let chosen: &[NodeId] = nodes.get(..MOST_TEXT_NODES).unwrap_or(&nodes);
+    let found = usize::try_from(item).ok().and_then(|item| session.scene.level(level)?.items.get(item));
+    let graph = match found.map(|item| item.kind) {
+        Some(ItemKind::Graph(graph)) => graph,
+        _ => model.main_graph(),
+    };
     let printed = match chosen {
-        [] => print_graph(model, model.main_graph(), &options),
+        [] => print_graph(model, graph, &options),
         nodes => print_nodes(model, nodes, &options),
     };
     let text = printed.map_err(|error| error.to_string())?.text;
     let shown = limited(&text, MOST_TEXT);
     let clean: Vec<String> = shown.lines().map(|line| Clean(&limited(line, MOST_LINE)).to_string()).collect();
-    let nodes = if chosen.is_empty() { model.nodes(model.main_graph()).collect() } else { chosen.to_vec() };
+    let nodes = if chosen.is_empty() { model.nodes(graph).collect() } else { chosen.to_vec() };
     let indent = if chosen.is_empty() { "   " } else { "" };
     // The nodes of a graph come after its head.
     let is_head = |line: &String| line.ends_with('{') && !line.starts_with(' ');
@@ -338,7 +345,12 @@ fn node_lines(lines: &[String], (head, indent): (usize, &str), count: usize, is_
 /// The nodes on the paths from one box to another, in this order or the other one.
 pub(crate) fn path(session: &Session, from: Place, to: Place) -> Result<Value, String> {
     let model = &session.model;
-    let ends = [from, to].map(|(level, item)| values_of(session, level, item));
+    let mut ends = [from, to].map(|(level, item)| values_of(session, level, item));
+    let Some(around) = in_one_graph(model, &mut ends) else {
+        return Ok(
+            json!({ "count": 0, "hits": [], "note": "the boxes are in different functions: a path is within one" }),
+        );
+    };
     let [from, to] = &ends;
     let selector = |values: &[ValueId]| {
         let selectors = Selectors::new(model);
@@ -351,16 +363,61 @@ pub(crate) fn path(session: &Session, from: Place, to: Place) -> Result<Value, S
     };
     let (from, to) = (selector(from), selector(to));
     if from.is_empty() || to.is_empty() {
-        return Err("a path is between boxes that make values".to_owned());
+        return Err(
+            "a path is between boxes that make values: choose a node, an input or a box of nodes".to_owned()
+        );
+    }
+    if !around.is_empty() && from == to {
+        let note = format!("both are in graphs of {}, which a path does not leave", around.join(" and "));
+        return Ok(json!({ "count": 0, "hits": [], "note": note }));
     }
     for (a, b) in [(&from, &to), (&to, &from)] {
         // A list is a separate operand between parentheses.
-        let answer = search(session, &format!("between(({a}), ({b}))"));
+        let mut answer = search(session, &format!("between(({a}), ({b}))"));
         if answer["count"] != 0 {
+            if !around.is_empty() {
+                answer["note"] = json!(format!(
+                    "{} nodes; the end in a nested graph is {}, which has that graph",
+                    answer["count"],
+                    around.join(" and ")
+                ));
+            }
             return Ok(answer);
         }
     }
-    Ok(json!({ "count": 0, "hits": [], "note": "no path leads from one to the other" }))
+    let note = match around.as_slice() {
+        [] => "no path leads from one to the other".to_owned(),
+        around => format!(
+            "no path leads from one to the other; the end in a nested graph is {}, which has that graph",
+            around.join(" and ")
+        ),
+    };
+    Ok(json!({ "count": 0, "hits": [], "note": note }))
+}
+
+/// Makes two lists of values ones of the same graph: the results of nodes stand for what is in their nested graphs. Returns
+/// these nodes; `None` if no graph is around both.
+fn in_one_graph(model: &Model, ends: &mut [Vec<ValueId>; 2]) -> Option<Vec<String>> {
+    let graphs_of = |end: &[ValueId]| -> Vec<GraphId> {
+        let own = end.first().map(|&value| model.graph_of(value));
+        std::iter::successors(own, |&graph| model.parent(graph)).collect()
+    };
+    let graphs = [graphs_of(&ends[0]), graphs_of(&ends[1])];
+    if graphs.iter().any(Vec::is_empty) {
+        return Some(Vec::new());
+    }
+    let common = *graphs[0].iter().find(|graph| graphs[1].contains(graph))?;
+    let mut around = Vec::new();
+    for (end, graphs) in ends.iter_mut().zip(&graphs) {
+        let before = graphs.iter().take_while(|&&graph| graph != common).last();
+        let Some(node) = before.and_then(|&graph| model.owner_node(graph)) else { continue };
+        *end = model.node(node).outputs().iter().flatten().copied().collect();
+        let text = node_line(model, node);
+        if !around.contains(&text) {
+            around.push(text);
+        }
+    }
+    Some(around)
 }
 
 /// The values that a box makes.

@@ -317,3 +317,70 @@ fn other_forms_of_a_model_are_read() {
         assert_eq!(session.unwrap().model().node_count(), 3, "{name}");
     }
 }
+
+#[test]
+fn weights_behind_copies_have_statistics() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, int8[2] q = {5, 7}, float s = {0.5}> {
+  shared = Identity (w)
+  again = Identity (shared)
+  a = MatMul (x, again)
+  z = DequantizeLinear (q, s)
+  b = Add (a, z)
+  c = Constant <value_floats = [8.0, 9.0]> ()
+  y = Mul (b, c)
+}"#;
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    for (operator, stored, greatest) in
+        [("MatMul()", Some("w "), "4"), ("Add()", Some("q int8"), "7"), ("Mul()", None, "9")]
+    {
+        let found = ok(&mut session, &json!({ "call": "search", "text": operator }));
+        let (level, item) = (&found["hits"][0]["level"], &found["hits"][0]["item"]);
+        let details = ok(&mut session, &json!({ "call": "details", "level": level, "item": item }));
+        assert_eq!(details["weights"][0]["input"], 1, "{details}");
+        let weight = ok(&mut session, &json!({ "call": "weight", "level": level, "item": item, "input": 1 }));
+        let rows = weight["rows"].as_array().unwrap();
+        assert!(rows.contains(&json!(["greatest", greatest])), "{operator}: {weight}");
+        let found = rows.iter().find(|row| row[0] == "stored as").map(|row| row[1].as_str().unwrap());
+        assert_eq!(found.is_some(), stored.is_some(), "{operator}: {weight}");
+        assert!(found.unwrap_or_default().starts_with(stored.unwrap_or_default()), "{operator}: {weight}");
+    }
+}
+
+#[test]
+fn paths_and_texts_reach_into_nested_graphs() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[2] x, bool c) => (float[2] y, float[2] z) {
+  ["first"] a = Relu (x)
+  ["choice"] b = If (c) <
+    then_branch = t () => (float[2] p) { ["inner"] p = Exp (a) },
+    else_branch = e () => (float[2] q) { ["other"] q = Neg (a) }
+  >
+  ["last"] y = Abs (b)
+  ["aside"] z = Sin (x)
+}"#;
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    let mut place = |name: &str| {
+        let found = ok(&mut session, &json!({ "call": "search", "text": name }));
+        json!([found["hits"][0]["level"], found["hits"][0]["item"]])
+    };
+    let [first, inner, other, last, aside] = ["first", "inner", "other", "last", "aside"].map(&mut place);
+    let mut path =
+        |from: &Value, to: &Value| ok(&mut session, &json!({ "call": "path", "from": from, "to": to }));
+    assert!(path(&first, &last)["note"].is_null());
+    for (from, to) in [(&first, &inner), (&inner, &last)] {
+        let found = path(from, to);
+        assert!(found["count"].as_u64() >= Some(1), "{found}");
+        assert!(found["note"].as_str().unwrap().contains("If  choice"), "{found}");
+    }
+    let found = path(&inner, &other);
+    assert!(found["count"] == 0 && found["note"].as_str().unwrap().contains("If  choice"), "{found}");
+    let found = path(&aside, &inner);
+    assert!(found["note"].as_str().unwrap().contains("no path"), "{found}");
+    // The box of a graph has the text of that graph.
+    let level = ok(&mut session, &json!({ "call": "search", "text": "inner" }))["hits"][0]["level"].clone();
+    let level = level.as_u64().unwrap() - 1;
+    let text = ok(&mut session, &json!({ "call": "text", "level": level, "item": 0 }))["text"].clone();
+    let text = text.as_str().unwrap();
+    assert!(text.contains("Exp") && !text.contains("Relu"), "{text}");
+}

@@ -49,22 +49,31 @@ impl Request {
         }
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let (method, path) = (method.to_owned(), path.to_owned());
-        let (mut host, mut origin, mut length) = (String::new(), None, 0_usize);
+        let (mut host, mut origin, mut length) = (None, None, None);
         loop {
             let header = line(&mut head)?;
             if header.is_empty() {
                 break;
             }
-            let Some((name, value)) = header.split_once(':') else { return Err(ReadError::Invalid(400)) };
-            let value = value.trim();
-            match name.to_ascii_lowercase().as_str() {
-                "host" => value.clone_into(&mut host),
-                "origin" => origin = Some(value.to_owned()),
-                "content-length" => length = value.parse().map_err(|_| ReadError::Invalid(400))?,
+            let (name, value) = header.split_once(':').ok_or(ReadError::Invalid(400))?;
+            // Spaces before the colon, and lines that continue others, are read in different ways.
+            if name.is_empty() || name.contains([' ', '\t']) {
+                return Err(ReadError::Invalid(400));
+            }
+            let field = match name.to_ascii_lowercase().as_str() {
+                "host" => &mut host,
+                "origin" => &mut origin,
+                "content-length" => &mut length,
                 "transfer-encoding" => return Err(ReadError::Invalid(501)),
-                _ => {}
+                _ => continue,
+            };
+            // Which of two counts is not defined.
+            if field.replace(value.trim().to_owned()).is_some() {
+                return Err(ReadError::Invalid(400));
             }
         }
+        let host = host.ok_or(ReadError::Invalid(400))?;
+        let length = length.as_deref().map_or(Ok(0), bytes)?;
         if length > MOST_BODY {
             return Err(ReadError::Invalid(413));
         }
@@ -72,6 +81,12 @@ impl Request {
         reader.read_exact(&mut body)?;
         Ok(Self { method, path, host, origin, body })
     }
+}
+
+/// The number of bytes that a header says: digits only.
+fn bytes(text: &str) -> Result<usize, ReadError> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number).ok_or(ReadError::Invalid(400))
 }
 
 /// A line without its end.
@@ -106,12 +121,23 @@ impl Response {
         Self { status, kind: "text/plain; charset=utf-8", body: format!("{status}\n").into_bytes() }
     }
 
+    /// An answer to a request that failed: the page shows the message.
+    pub(super) fn failed(message: &str) -> Self {
+        Self { body: format!("{message}\n").into_bytes(), ..Self::error(500) }
+    }
+
+    /// The number of bytes of the contents.
+    pub(super) const fn len(&self) -> usize {
+        self.body.len()
+    }
+
     /// Writes the answer. Nothing is kept by the browser, and the page can load nothing from elsewhere.
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let reason = match self.status {
             200 => "OK",
             403 => "Forbidden",
             404 => "Not Found",
+            503 => "Service Unavailable",
             500.. => "Server Error",
             _ => "Bad Request",
         };
@@ -155,9 +181,20 @@ mod tests {
             ("GET / x HTTP/1.1\r\n\r\n", ReadError::Invalid(400)),
             ("GET / HTTP/2\r\n\r\n", ReadError::Invalid(505)),
             ("GET / HTTP/1.1\r\nno colon\r\n\r\n", ReadError::Invalid(400)),
-            ("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", ReadError::Invalid(400)),
-            ("POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n", ReadError::Invalid(413)),
-            ("POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nshort", ReadError::Closed),
+            ("GET / HTTP/1.1\r\n\r\n", ReadError::Invalid(400)),
+            ("GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", ReadError::Invalid(400)),
+            ("GET / HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n", ReadError::Invalid(400)),
+            ("GET / HTTP/1.1\r\nHost : x\r\n\r\n", ReadError::Invalid(400)),
+            ("GET / HTTP/1.1\r\nX: y\r\n Host: x\r\n\r\n", ReadError::Invalid(400)),
+            ("GET / HTTP/1.1\r\nHost: x\r\nOrigin: a\r\nOrigin: b\r\n\r\n", ReadError::Invalid(400)),
+            (
+                "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n",
+                ReadError::Invalid(400),
+            ),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", ReadError::Invalid(400)),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n", ReadError::Invalid(400)),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", ReadError::Invalid(413)),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nshort", ReadError::Closed),
             ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", ReadError::Invalid(501)),
         ] {
             assert_eq!(read(text), Err(error), "{text:?}");

@@ -1,10 +1,6 @@
-//! `onnx draw` and `onnx view`.
+//! `onnx draw`.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::Stdio;
-
-use crate::run::{Folder, command, onnx};
+use crate::run::{Folder, onnx};
 
 const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 21, "d": 1]>
 g (float[N, 4] x, bool c) => (float[N, 4] y) <float[4] w = {1, 2, 3, 4}> {
@@ -115,57 +111,4 @@ fn other_outputs_are_refused() {
     onnx(&folder, "draw m.onnxtxt -o m.svg").exits(2).says("--force");
     onnx(&folder, "draw m.onnxtxt -o m.svg --force").exits(0);
     onnx(&folder, "draw m.onnxtxt -o m.svg").exits(0);
-}
-
-/// Sends a request, and returns the status and the body of the answer.
-fn ask(address: &str, method: &str, path: &str, body: &str) -> (String, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().to_owned(), body.to_owned())
-}
-
-#[test]
-fn a_page_is_served_until_it_is_closed() {
-    let folder = folder();
-    let mut child = command(["view", "m.onnxtxt", "--no-browser"])
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let (address, token) = line.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
-    let path = format!("/{token}");
-    assert!(address.starts_with("127.0.0.1:") && token.len() == 33, "{line}");
-    assert!(ask(address, "GET", &path, "").1.contains("viewer.js"));
-    assert!(ask(address, "GET", &format!("{path}viewer.js"), "").1.contains("use strict"));
-    let (status, answer) = ask(address, "POST", &format!("{path}call"), r#"{"call":"overview"}"#);
-    assert_eq!(status, "200");
-    assert!(answer.contains("m.onnxtxt"), "{answer}");
-    for (method, wrong) in
-        [("GET", "/"), ("GET", "/m.onnxtxt"), ("POST", path.as_str()), ("GET", "/../../etc/passwd")]
-    {
-        assert_eq!(ask(address, method, wrong, "").0, "404", "{wrong}");
-    }
-    assert_eq!(ask(address, "POST", &format!("{path}bye"), "").0, "200");
-    assert!(child.wait().unwrap().success());
-}
-
-#[test]
-fn what_cannot_be_served_is_refused() {
-    let folder = folder();
-    onnx(&folder, "view absent.onnx --no-browser").exits(2);
-    std::fs::write(folder.path().join("page.onnx"), "<html></html>").unwrap();
-    onnx(&folder, "view page.onnx --no-browser").exits(2);
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
-    onnx(&folder, &format!("view m.onnxtxt --no-browser --port {port}")).exits(2).says("cannot be used");
 }

@@ -53,4 +53,5 @@ mod smith;
 mod status;
 mod text;
 mod tour;
+mod view;
 mod weights;

@@ -74,13 +74,15 @@ struct Task {
     members: Vec<u32>,
     depth: usize,
     is_outermost: bool,
+    /// Whether the nodes are a part of a level that has too many boxes.
+    is_part: bool,
 }
 
 impl<'m> Build<'m, '_> {
     fn graph(&mut self, graph: GraphId, level: LevelId, chosen: Option<&[NodeId]>) {
         let mut cx = self.collect(graph, chosen);
         let members = (0..u32::try_from(cx.drawn.len()).unwrap_or(u32::MAX)).collect();
-        let mut tasks = vec![Task { level, members, depth: 0, is_outermost: true }];
+        let mut tasks = vec![Task { level, members, depth: 0, is_outermost: true, is_part: false }];
         while let Some(task) = tasks.pop() {
             self.level(&mut cx, &task, &mut tasks);
         }
@@ -159,7 +161,7 @@ impl<'m> Build<'m, '_> {
                 &[member] => self.node(cx, member, (task.level, index)),
                 _ => {
                     let title = match draft.component {
-                        _ if parts > 0 => format!("part {} of {parts}", index + 1),
+                        _ if parts > 0 => self.part_title(cx, depth, &draft.members, (index + 1, parts)),
                         Some(component) => Self::title(cx, component, &draft),
                         None => String::new(),
                     };
@@ -172,6 +174,7 @@ impl<'m> Build<'m, '_> {
                         members: draft.members,
                         depth: deeper,
                         is_outermost: false,
+                        is_part: parts > 0,
                     });
                     Item {
                         kind: ItemKind::Group,
@@ -190,18 +193,56 @@ impl<'m> Build<'m, '_> {
 
     /// Adds scopes that are not boxes, as everything is in them, to the title of the box around them.
     fn extend_title(&mut self, cx: &Graph<'m>, task: &Task, shared: &[u32]) {
-        let Some((level, item)) = self.levels[task.level].parent.filter(|_| !task.is_outermost) else {
+        // The title of a part has them.
+        let is_extended = !task.is_outermost && !task.is_part;
+        let Some((level, item)) = self.levels[task.level].parent.filter(|_| is_extended) else {
             return;
         };
         let Some(item) = self.levels.get_mut(level).and_then(|level| level.items.get_mut(item)) else {
             return;
         };
-        let mut separator = if item.title.starts_with("part ") { ": " } else { "/" };
         for text in shared.iter().filter_map(|&component| cx.paths.texts.get(component as usize)) {
-            item.title.push_str(separator);
+            item.title.push('/');
             item.title.push_str(&shortened(text, 24));
-            separator = "/";
         }
+    }
+
+    /// What a part of a level begins and ends with, and its number: `layer.0 … layer.7 (1 of 3)`. What all of it is in comes
+    /// before that.
+    fn part_title(
+        &self,
+        cx: &Graph<'m>,
+        depth: usize,
+        members: &[u32],
+        (number, count): (usize, usize),
+    ) -> String {
+        let scope = |&member: &u32| cx.nodes.paths[member as usize].get(depth..).unwrap_or_default();
+        let first = members.first().map(scope).unwrap_or_default();
+        let common = |other: &[u32]| first.iter().zip(other).take_while(|(a, b)| a == b).count();
+        let shared = members.iter().map(|member| common(scope(member))).min().unwrap_or(0);
+        let text = |&component: &u32| {
+            let title = cx.titles.get(&component).copied();
+            title.or_else(|| cx.paths.texts.get(component as usize).copied()).unwrap_or_default()
+        };
+        let end = |member: Option<&u32>| {
+            let Some(member) = member else { return String::new() };
+            let record = self.model.node(cx.drawn[*member as usize]);
+            let own = self.model.str(record.name()).rsplit('/').find(|text| !text.is_empty());
+            let own = own.unwrap_or(self.model.str(record.op()));
+            shortened(scope(member).get(shared).map_or(own, text), 16)
+        };
+        let mut title = String::new();
+        for component in first.iter().take(shared) {
+            title.push_str(&shortened(text(component), 24));
+            title.push('/');
+        }
+        let (first, last) = (end(members.first()), end(members.last()));
+        title.push_str(&first);
+        if first != last {
+            title.push_str(" … ");
+            title.push_str(&last);
+        }
+        format!("{title} ({number} of {count})")
     }
 
     /// An empty level in a box.
@@ -370,26 +411,28 @@ fn elements(model: &Model, value: ValueId) -> Option<String> {
     elements_text(&tensor?)
 }
 
-/// Returns `true` for an initializer, the result of a `Constant`, and these in another number format.
-fn is_weight(model: &Model, value: ValueId) -> bool {
+/// The initializer, or the result of a `Constant`, that a value is: itself, a copy of it, or the same in another number format.
+/// Scenes show these values as weights of the nodes that use them, and not as boxes.
+#[must_use]
+pub fn stored_weight(model: &Model, value: ValueId) -> Option<ValueId> {
     let mut value = value;
     // Exporters share weights through one `Identity`, and store them in narrow formats.
     for _ in 0..4 {
         if model.value(value).initializer().is_some() {
-            return true;
+            return Some(value);
         }
-        let Some(node) = model.value(value).producer() else { return false };
-        if !is_constant(model, node) {
-            return false;
-        }
+        let node = model.value(value).producer().filter(|&node| is_constant(model, node))?;
         let record = model.node(node);
         if record.is(op::CONSTANT) {
-            return true;
+            return Some(value);
         }
-        let Some(operand) = record.input(0) else { return false };
-        value = operand;
+        value = record.input(0)?;
     }
-    false
+    None
+}
+
+fn is_weight(model: &Model, value: ValueId) -> bool {
+    stored_weight(model, value).is_some()
 }
 
 /// Returns `true` for a node that makes a weight of its first operand, or without operands, if no graph returns its result.

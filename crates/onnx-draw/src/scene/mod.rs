@@ -6,6 +6,8 @@ mod paths;
 #[cfg(test)]
 mod tests;
 
+pub use build::stored_weight;
+
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::Inference;

@@ -345,3 +345,35 @@ fn differences_are_colors() {
     let text = svg(&picture, &PictureStyle::default().with_coloring(Coloring::Diff));
     assert!(text.contains(DifferenceMark::Added.color()) && text.contains(DifferenceMark::Changed.color()));
 }
+
+#[test]
+fn parts_say_what_they_begin_and_end_with() {
+    let chain = |count: usize, name: &dyn Fn(usize) -> String| {
+        let mut body = String::from("g (float[2] v0) => (float[2] y) {\n");
+        let named = |index: usize| match name(index) {
+            name if name.is_empty() => name,
+            name => format!("[\"{name}\"] "),
+        };
+        for index in 0..count {
+            body += &format!("{}v{} = Relu (v{index})\n", named(index), index + 1);
+        }
+        model(&(body + &format!("{}y = Abs (v{count}) }}", named(count))))
+    };
+    let titles = |model: &Model| -> Vec<String> {
+        let scene = Scene::new(model, &SceneOptions::default());
+        let items = scene.level(scene.root()).unwrap().items.clone();
+        items.into_iter().filter(|item| item.kind == ItemKind::Group).map(|item| item.title).collect()
+    };
+    let found = titles(&chain(100, &|index| format!("Relu_{index}")));
+    assert!(found.len() > 1, "{found:?}");
+    assert!(
+        found[0].starts_with("Relu_0 … Relu_") && found[0].ends_with(&format!("(1 of {})", found.len())),
+        "{found:?}"
+    );
+    // A name of the model that looks like a number of a part is a name.
+    let found = titles(&chain(200, &|index| format!("/m/part {}/op/Relu_{index}", index / 2)));
+    assert!(found.len() > 1 && found.iter().all(|title| title.starts_with("m/part ")), "{found:?}");
+    // Nodes without names have operators.
+    let found = titles(&chain(100, &|_| String::new()));
+    assert!(found[0].starts_with("Relu (1 of "), "{found:?}");
+}
