@@ -132,31 +132,28 @@ impl<'a> Parser<'a> {
             Some(b'"') => self.string_or_graph()?,
             _ => match self.lex.peek_word() {
                 Some(word) if is_type_word(word) => self.type_or_tensor(mark)?,
-                Some(word) if is_float_word(word) => self.number(mark)?,
+                Some(word) if is_float_word(word) => self.number(mark, kind)?,
                 Some(b"none") if !matches!(self.lex.after_word(), Some(b'(' | b'=' | b'@')) => {
                     self.lex.word();
                     return Ok(AttrValue::None);
                 }
                 Some(_) => AttrValue::Graph(self.nested()?),
-                None => self.number(mark)?,
+                None => self.number(mark, kind)?,
             },
         };
-        match (kind, value) {
-            // An integer stands for a float where the kind asks for one.
-            (AttrKind::Float, AttrValue::Int(value)) => Ok(AttrValue::Float(value as f32)),
-            (kind, value) if kind == AttrKind::Undefined || value.kind() == Some(kind) => Ok(value),
-            (kind, value) => {
-                let found = value.kind().map_or("none", AttrKind::text_name);
-                Err(self.error_since(&rules::KIND_MISMATCH, mark, || {
-                    format!("expected a value of kind `{}`, found one of kind `{found}`", kind.text_name())
-                }))
-            }
+        if kind == AttrKind::Undefined || value.kind() == Some(kind) {
+            return Ok(value);
         }
+        let found = value.kind().map_or("none", AttrKind::text_name);
+        Err(self.error_since(&rules::KIND_MISMATCH, mark, || {
+            format!("expected a value of kind `{}`, found one of kind `{found}`", kind.text_name())
+        }))
     }
 
-    fn number(&mut self, mark: Mark) -> Result<AttrValue> {
+    /// Parses a number. Where the kind is that of a float, an integer is one, of any size.
+    fn number(&mut self, mark: Mark, kind: AttrKind) -> Result<AttrValue> {
         match self.literal("a value")? {
-            Literal::Int(digits) => match digits.parse() {
+            Literal::Int(digits) if kind != AttrKind::Float => match digits.parse() {
                 Ok(value) => Ok(AttrValue::Int(value)),
                 Err(_) => Err(self.out_of_range(mark, digits, "a 64-bit integer")),
             },

@@ -393,3 +393,28 @@ fn people_see_less() {
     let error = parse_graph(print(&options), &ParseOptions::default()).err().unwrap();
     assert_eq!(error.findings().diagnostics()[0].rule.slug, "elided-tensor");
 }
+
+/// Where a float is wanted, an integer is one, whatever its size.
+#[test]
+fn integers_of_any_size_are_floats_where_these_are_wanted() {
+    let large = "123456789012345678901234567890";
+    for (written, read) in [
+        (format!("a = [1.0, {large}]"), vec![1.0, 1.234_567_9e29]),
+        ("a : floats = [9223372036854775808]".to_owned(), vec![9.223_372e18]),
+        ("a : floats = [-9223372036854775809, 2]".to_owned(), vec![-9.223_372e18, 2.0]),
+    ] {
+        let text = format!("g (x) => (y) {{ y = Op <{written}> (x) }}");
+        let model =
+            parse_model(&text, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let node = model.nodes(model.main_graph()).next().map(|node| model.node(node));
+        let values: Vec<_> =
+            node.into_iter().flat_map(|node| node.attributes()).map(|one| one.value().clone()).collect();
+        assert_eq!(values, [onnx_ir::AttrValue::Floats(read)], "{text}");
+    }
+    for written in
+        [format!("a = {large}"), format!("a = [1, {large}]"), format!("a : floats = [1{}]", "0".repeat(40))]
+    {
+        let text = format!("g (x) => (y) {{ y = Op <{written}> (x) }}");
+        assert!(parse_model(&text, &ParseOptions::default()).is_err(), "{text}");
+    }
+}
