@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
-use onnx_diag::{Caps, Diagnostic, Locus, STOPPED, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, Rule, STOPPED, Severity, Sink};
 use onnx_ir::{CallGraph, Changes, GraphId, Model, NodeId, ValueId, ValueTypes};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Stopped, Symbol, Type};
@@ -15,6 +15,7 @@ use crate::dependents::{Dependents, Granted};
 use crate::engine::state::{Failure, Fresh, Imported};
 use crate::engine::{Engine, Interface};
 use crate::facts::Facts;
+use crate::fault::LIMIT;
 use crate::findings::findings;
 use crate::naming::Named;
 use crate::options::InferOptions;
@@ -286,6 +287,19 @@ impl Inference {
     #[must_use]
     pub const fn findings(&self) -> &Sink {
         &self.findings
+    }
+
+    /// The nodes that contradict themselves in every run of the model, each with the rule and the message.
+    pub fn contradicted(&self) -> impl Iterator<Item = (NodeId, &'static Rule, &str)> {
+        let is_always = |failure: &&Failure| {
+            !failure.is_conditional
+                && failure.rule.severity == Severity::Error
+                && failure.rule.code != LIMIT.code
+        };
+        self.failures
+            .iter()
+            .filter(is_always)
+            .filter_map(|failure| Some((failure.node?, failure.rule, failure.message.as_str())))
     }
 
     /// Number of symbols that inference made.

@@ -275,6 +275,7 @@ pub(crate) fn work(
         engine.run(&scopes, from)?;
     }
     engine.check_bodies();
+    engine.check_results(model);
     // Inference that was stopped knows no types, so that its refusals mean nothing.
     options.execution.interrupt.check()?;
     let Engine { model: mut after, records: steps, refusals, unknown, types, .. } = engine;
@@ -323,6 +324,7 @@ pub(crate) fn convert_function(
     engine.refuse_invalid(&BTreeMap::from([(from, vec![(scope, body)])]))?;
     engine.run(&[(scope, body)], from)?;
     engine.check_bodies();
+    engine.check_results(model);
     options.execution.interrupt.check()?;
     if !engine.refusals.is_empty() {
         return Err(VersionError::Refused(engine.refusals));

@@ -112,7 +112,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn infer(&mut self) {
+    pub(crate) fn infer(&mut self) {
         self.types = self.types.renewed(&self.model, self.registry, self.execution);
         self.is_stale = false;
     }
@@ -418,7 +418,7 @@ impl Engine<'_> {
         self.schedule(node, at);
     }
 
-    fn refuse(&mut self, refusal: Unconvertible) {
+    pub(crate) fn refuse(&mut self, refusal: Unconvertible) {
         // The body of an operator is not in the model, so the reason why the step is refused is more helpful.
         let own = self.replaced.remove(refusal.node).filter(|own| own.to == refusal.to);
         let refusal = own.unwrap_or(refusal);
@@ -429,7 +429,7 @@ impl Engine<'_> {
     }
 
     /// The node of the original model that a node comes from.
-    fn source(&self, node: NodeId) -> NodeId {
+    pub(crate) fn source(&self, node: NodeId) -> NodeId {
         self.sources.get(node).copied().unwrap_or(node)
     }
 

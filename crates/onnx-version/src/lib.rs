@@ -71,6 +71,7 @@ mod outputs;
 mod plan;
 mod precondition;
 mod reason;
+mod results;
 pub mod rules;
 mod sparse;
 mod step;

@@ -307,6 +307,7 @@ impl Step<'_> {
 
     /// A constant before the node. Before version 4 of the format, an initializer would be an input, and a function has none.
     pub(crate) fn constant(&mut self, tensor: Tensor) -> Result<ValueId, VersionReason> {
+        crate::results::check_tensor(&tensor)?;
         let elem = tensor.elem();
         if !self.has_initializers() {
             return self.constant_node(tensor);

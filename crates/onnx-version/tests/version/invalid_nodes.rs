@@ -3,11 +3,15 @@
 
 use onnx_ir::{Model, OpsetScope};
 use onnx_schema::{AttrKind, Schema, domain, opset_versions};
-use onnx_text::{ParseOptions, parse_model};
+use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_version::{Cause, ConvertOptions, VersionError, convert, correct_import, nearest, plan, set_import};
 
 fn parsed(text: &str) -> Model {
     parse_model(text, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn printed(model: &Model) -> String {
+    print_model(model, &PrintOptions::default()).unwrap().text
 }
 
 /// A call of an operator in the form of one of its versions.
@@ -246,5 +250,76 @@ g (float[4] x) => (float[2,2] y) { s = Constant <value = int64[2] {2, 2}> () y =
         let mut model = parsed(text);
         convert(&mut model, target, &ConvertOptions::default()).unwrap();
         assert_eq!(model.opset_version(domain::ONNX), Some(target));
+    }
+}
+
+/// Attributes and constants that no run allows are neither passed on to another version nor become others there.
+#[test]
+fn invalid_attributes_and_constants_are_refused() {
+    let cases = [
+        (
+            21,
+            8,
+            "int64[1] s",
+            "ConstantOfShape <value = float[0] {}> (s)",
+            "`value` is not a vector of one element",
+        ),
+        (
+            21,
+            8,
+            "int64[1] s",
+            "ConstantOfShape <value = float[2] {1, 2}> (s)",
+            "`value` is not a vector of one element",
+        ),
+        (21, 8, "int64[1] s", "ConstantOfShape <value = float {1}> (s)", "the type of `y` is unknown"),
+        (
+            7,
+            21,
+            "float[1, 1, 2, 2] x",
+            "Upsample <scales = [1.0, 1.0, -1.0, -1.0]> (x)",
+            "a scale is -1, and must be greater than 0",
+        ),
+        (
+            1,
+            21,
+            "float[1, 1, 2, 2] x",
+            "Upsample <height_scale = -2.0, width_scale = 2.0> (x)",
+            "a scale is -2, and must be greater than 0",
+        ),
+        (
+            7,
+            9,
+            "float[1, 1, 2, 2] x",
+            "Upsample <scales = [1.0, 1.0, 0.0, 1.0]> (x)",
+            "a scale is 0, and must be greater than 0",
+        ),
+        (10, 11, "float[2, 2] x", "Pad <pads = [1, 1, 1]> (x)", "there are 3 numbers for 2 axes"),
+        (9, 13, "float[2, 2] x", "Slice <starts = [0, 0], ends = [1]> (x)", "there are 2 starts and 1 ends"),
+    ];
+    for (from, to, input, call, wanted) in cases {
+        let text =
+            format!("<ir_version: 10, opset_import: [\"\": {from}]>\ng ({input}) => (y) {{ y = {call} }}");
+        let mut model = parsed(&text);
+        let before = printed(&model);
+        let error = convert(&mut model, to, &ConvertOptions::default()).expect_err(call).to_string();
+        assert!(error.contains(wanted), "{call}: {error}");
+        assert_eq!(printed(&model), before);
+    }
+}
+
+/// Upward and downward conversions of the valid forms of the same operators are done.
+#[test]
+fn valid_attributes_and_constants_are_converted() {
+    let cases = [
+        (21, 8, "int64[1] s", "ConstantOfShape <value = float[1] {1}> (s)"),
+        (7, 21, "float[1, 1, 2, 2] x", "Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)"),
+        (1, 21, "float[1, 1, 2, 2] x", "Upsample <height_scale = 2.0, width_scale = 2.0> (x)"),
+        (10, 11, "float[2, 2] x", "Pad <pads = [1, 1, 1, 1]> (x)"),
+    ];
+    for (from, to, input, call) in cases {
+        let text =
+            format!("<ir_version: 10, opset_import: [\"\": {from}]>\ng ({input}) => (y) {{ y = {call} }}");
+        let mut model = parsed(&text);
+        assert!(convert(&mut model, to, &ConvertOptions::default()).is_ok(), "{call}");
     }
 }

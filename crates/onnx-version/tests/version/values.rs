@@ -70,7 +70,10 @@ fn masks_that_version_24_would_pad_are_expanded() {
     has(open, (23, 24), &["!Expand"]);
     has(&open.replace("float[Q, K]", "bool[B, 1, Q, 1]"), (23, 24), &["Expand (m, "]);
     has(
-        &open.replace("[B, 2, K, 4]", "[B, K, 8]").replace("float[Q, K]", "float[Q, 1]"),
+        &open
+            .replace("[B, 2, K, 4]", "[B, K, 8]")
+            .replace("float[Q, K]", "float[Q, 1]")
+            .replace("Attention (", "Attention <kv_num_heads = 2> ("),
         (23, 24),
         &["Expand"],
     );

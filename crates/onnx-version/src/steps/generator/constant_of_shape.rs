@@ -4,7 +4,7 @@ use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 
-use crate::reason::VersionReason;
+use crate::reason::{Cause, VersionReason};
 use crate::step::Step;
 
 /// Downwards: `Expand` of the value.
@@ -12,6 +12,9 @@ pub(crate) fn expanded(step: &mut Step<'_>) -> Result<(), VersionReason> {
     let shape = step.operand(0)?;
     let value = match step.given(attr::VALUE)? {
         Some(AttrValue::Tensor(tensor)) => {
+            if tensor.dims() != [1] {
+                return Err(VersionReason::new(Cause::Invalid, "`value` is not a vector of one element"));
+            }
             let mut tensor = Tensor::clone(&tensor);
             tensor.set_dims([]);
             tensor
