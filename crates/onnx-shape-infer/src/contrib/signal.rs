@@ -77,7 +77,7 @@ fn crop(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn crop_and_resize(cx: &mut Cx<'_, '_>) -> Outcome {
     let (input, regions) = (cx.dims_of_rank(0, 4)?, cx.dims_of_rank(1, 2)?);
-    let sizes = cx.elements(3).unwrap_or_default();
+    let sizes = cx.elements(3)?.unwrap_or_default();
     let sizes = [0, 1].map(|axis| {
         let size = at(&sizes, axis);
         if cx.is_size(size) { size } else { Dim::Unknown }

@@ -153,20 +153,39 @@ impl<'m> Cx<'_, 'm> {
         self.state.content(value)
     }
 
-    /// The elements of an integer input of rank 0 or 1 as dimensions, with [`Dim::Unknown`] for unknown elements;
-    /// `None` if even their number is unknown.
-    #[must_use]
-    pub fn elements(&mut self, index: usize) -> Option<Dims> {
+    /// The elements of an input that is a list of integers, or a single one, as dimensions, with [`Dim::Unknown`] for unknown
+    /// elements; `None` if even their number is unknown.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when the rank is more than 1.
+    pub fn elements(&mut self, index: usize) -> Outcome<Option<Dims>> {
+        self.is_list(index)?;
         if let Some(content) = self.content(index) {
-            return (self.rank(index).ok()? <= 1).then(|| content.iter().map(|elem| elem.dim()).collect());
+            return Ok(Some(content.iter().map(|elem| elem.dim()).collect()));
         }
         let limit = self.state.options.execution.limits.inferred_rank;
-        let count = match *self.shape(index).ok()? {
-            [] => 1,
-            [Dim::Known(count)] => usize::try_from(count).ok().filter(|&count| count <= limit)?,
-            _ => return None,
+        let count = match self.shape(index).as_deref() {
+            Ok([]) => Some(1),
+            Ok(&[Dim::Known(count)]) => usize::try_from(count).ok().filter(|&count| count <= limit),
+            _ => None,
         };
-        Some(SmallVec::from_elem(Dim::Unknown, count))
+        Ok(count.map(|count| SmallVec::from_elem(Dim::Unknown, count)))
+    }
+
+    /// Requires that an input can be a list: its rank is at most 1.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when it is more.
+    pub(crate) fn is_list(&mut self, index: usize) -> Outcome {
+        match self.rank(index) {
+            Ok(rank) if rank > 1 => {
+                Err(self
+                    .fail(&WRONG_RANK, format_args!("input {index} has rank {rank} where a list is needed")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The one element of an input, as a dimension.

@@ -30,14 +30,17 @@ impl Cx<'_, '_> {
     ///
     /// # Errors
     ///
-    /// When an attribute is of another kind.
+    /// When an attribute is of another kind, or an input is not a list.
     pub fn param(&mut self, param: Param) -> Outcome<Ints> {
         Ok(match param {
             Param::Attr(name) => {
                 self.ints(name)?.map_or(Ints::Absent, |values| Ints::Known(SmallVec::from_slice(values)))
             }
             Param::Input(index) if !self.has_input(index) => Ints::Absent,
-            Param::Input(index) => self.numbers(index).map_or(Ints::Unknown, Ints::Known),
+            Param::Input(index) => {
+                self.is_list(index)?;
+                self.numbers(index).map_or(Ints::Unknown, Ints::Known)
+            }
         })
     }
 }

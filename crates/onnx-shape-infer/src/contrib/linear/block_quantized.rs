@@ -81,7 +81,7 @@ fn by_rows(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The shape of the weights is an input.
 fn by_shape(cx: &mut Cx<'_, '_>) -> Outcome {
-    let weights = cx.elements(2).filter(|sizes| sizes.len() == 2).ok_or(Stop::Unknown)?;
+    let weights = cx.elements(2)?.filter(|sizes| sizes.len() == 2).ok_or(Stop::Unknown)?;
     let dims = with_last(cx, at(&weights, 0), at(&weights, 1))?;
     cx.set_dims(0, dims);
     Ok(())

@@ -93,7 +93,7 @@ fn with_dynamic_pads(cx: &mut Cx<'_, '_>) -> Outcome {
     dims.resize(count.saturating_add(2), Dim::Unknown);
     let is_given = matches!(cx.text(attr::AUTO_PAD)?, None | Some("" | "NOTSET"));
     let pads = if cx.has_input(2) {
-        cx.elements(2)
+        cx.elements(2)?
     } else {
         Some(Dims::from_elem(Dim::Known(0), count.saturating_mul(2)))
     };

@@ -37,7 +37,7 @@ fn dequantize_blocks(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Some(elem) = element_type::attribute(cx, attr::DTYPE)? {
         cx.set_elem(0, elem);
     }
-    let dims = cx.elements(1).ok_or(Stop::Unknown)?;
+    let dims = cx.elements(1)?.ok_or(Stop::Unknown)?;
     cx.set_dims(0, dims);
     Ok(())
 }

@@ -36,7 +36,7 @@ fn fill(cx: &mut Cx<'_, '_>) -> Outcome {
         }
     }
     cx.shape_of_rank(0, 1)?;
-    let sizes = cx.elements(0).ok_or(Stop::Unknown)?;
+    let sizes = cx.elements(0)?.ok_or(Stop::Unknown)?;
     if let Some(size) = sizes.iter().filter_map(|dim| dim.known()).find(|&size| size < 0) {
         return Err(cx.fail(&NEGATIVE_SIZE, format_args!("a size of the shape is {size}")));
     }

@@ -2,23 +2,24 @@
 //!
 //! From version 3 on, the input must be a matrix. Before, nothing says so, but inputs of more than two dimensions do not
 //! run: the outputs are what they are for others. For version 1 the reference infers no shapes, and nothing for version 5,
-//! which is deprecated.
+//! which is deprecated. Lists that are given as attributes and as tensors are a fault from version 3 on.
 
 use onnx_schema::{attr, domain, op};
-use onnx_types::Dim;
+use onnx_types::{Dim, Symbol};
 
 use super::{labels, rows, size};
 use crate::cx::{Cx, Outcome};
+use crate::fault::{BAD_ATTRIBUTE, MISSING};
 use crate::registry::{OpRules, infer, since};
 
 pub(super) const CLASSIFIER: OpRules = infer(
     op::TREE_ENSEMBLE_CLASSIFIER,
-    &[since(1, classifier), since(3, |cx| matrix(cx, classifier)), since(5, classifier)],
+    &[since(1, classifier), since(3, |cx| matrix(cx, either_classifier)), since(5, either_classifier)],
 )
 .of(domain::ML);
 pub(super) const REGRESSOR: OpRules = infer(
     op::TREE_ENSEMBLE_REGRESSOR,
-    &[since(1, regressor), since(3, |cx| matrix(cx, regressor)), since(5, regressor)],
+    &[since(1, regressor), since(3, |cx| matrix(cx, either_regressor)), since(5, either_regressor)],
 )
 .of(domain::ML);
 
@@ -28,6 +29,38 @@ pub(super) fn matrix(cx: &mut Cx<'_, '_>, rule: fn(&mut Cx<'_, '_>) -> Outcome) 
         cx.shape_of_rank(0, 2)?;
     }
     rule(cx)
+}
+
+fn either_classifier(cx: &mut Cx<'_, '_>) -> Outcome {
+    either(cx, (attr::CLASS_WEIGHTS, attr::CLASS_WEIGHTS_AS_TENSOR))?;
+    if labels(cx, attr::CLASSLABELS_INT64S, attr::CLASSLABELS_STRINGS)? == 0 {
+        return Err(cx.fail(&MISSING, "one of `classlabels_int64s` and `classlabels_strings` is needed"));
+    }
+    classifier(cx)
+}
+
+fn either_regressor(cx: &mut Cx<'_, '_>) -> Outcome {
+    either(cx, (attr::TARGET_WEIGHTS, attr::TARGET_WEIGHTS_AS_TENSOR))?;
+    regressor(cx)
+}
+
+/// Checks that no list is given as an attribute and as a tensor: "All fields ending with `_as_tensor` can be used instead of the same
+/// parameter without the suffix".
+fn either(cx: &mut Cx<'_, '_>, weights: (Symbol, Symbol)) -> Outcome {
+    let lists = [
+        (attr::NODES_VALUES, attr::NODES_VALUES_AS_TENSOR),
+        (attr::NODES_HITRATES, attr::NODES_HITRATES_AS_TENSOR),
+        (attr::BASE_VALUES, attr::BASE_VALUES_AS_TENSOR),
+        weights,
+    ];
+    for (list, tensor) in lists {
+        if cx.has_attribute(list) && cx.has_attribute(tensor) {
+            let [list, tensor] = [list, tensor].map(|name| cx.names().resolve(name).to_owned());
+            let message = format_args!("attributes `{list}` and `{tensor}` exclude each other");
+            return Err(cx.fail(&BAD_ATTRIBUTE, message));
+        }
+    }
+    Ok(())
 }
 
 fn classifier(cx: &mut Cx<'_, '_>) -> Outcome {

@@ -39,7 +39,7 @@ fn unpool(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The result has the shape that the third input says.
 fn given(cx: &mut Cx<'_, '_>, rank: usize) -> Outcome {
-    let sizes = cx.elements(2).ok_or(Stop::Unknown)?;
+    let sizes = cx.elements(2)?.ok_or(Stop::Unknown)?;
     let found = sizes.len();
     if found != rank {
         let message = format_args!("`output_shape` has {found} sizes for an input of rank {rank}");

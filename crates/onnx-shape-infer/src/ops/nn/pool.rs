@@ -23,7 +23,12 @@ pub(super) const AVERAGE_POOL: OpRules =
 pub(super) const MAX_POOL: OpRules =
     infer(op::MAX_POOL, &[since(1, plain), since(10, dilated), since(22, dilated_inside)]);
 pub(super) const LP_POOL: OpRules =
-    infer(op::LP_POOL, &[since(1, plain), since(18, dilated), since(22, dilated_inside)]);
+    infer(op::LP_POOL, &[since(1, open), since(2, plain), since(18, dilated), since(22, dilated_inside)]);
+
+/// The first `LpPool` may leave out the sizes of the kernel, and nothing says what they are then.
+fn open(cx: &mut Cx<'_, '_>) -> Outcome {
+    if cx.has_attribute(attr::KERNEL_SHAPE) { plain(cx) } else { Err(Stop::Unknown) }
+}
 
 fn plain(cx: &mut Cx<'_, '_>) -> Outcome {
     pool(cx, false, Rounding::Up)

@@ -20,12 +20,18 @@ pub(super) const QUANTIZE: OpRules = infer(
 );
 pub(super) const DEQUANTIZE: OpRules = infer(
     op::DEQUANTIZE_LINEAR,
-    &[since(10, whole), since(13, by_axis), since(21, by_blocks), since(23, dequantize_to)],
+    &[
+        since(10, by_scalar),
+        since(13, by_axis),
+        since(19, |cx| unless_vector(cx, by_axis)),
+        since(21, by_blocks),
+        since(23, dequantize_to),
+    ],
 );
 
 fn quantize_whole(cx: &mut Cx<'_, '_>) -> Outcome {
     type_of_zero_point(cx);
-    whole(cx)
+    by_scalar(cx)
 }
 
 fn quantize_axis(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -46,7 +52,7 @@ fn quantize_blocks(cx: &mut Cx<'_, '_>) -> Outcome {
         (Some(asked), _) => cx.set_elem(0, asked),
         (None, _) => type_of_zero_point(cx),
     }
-    by_blocks(cx)
+    unless_vector(cx, by_blocks)
 }
 
 fn dequantize_to(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -86,9 +92,24 @@ fn zero_points_fit(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.agree(scales, zeros, "the numbers of scales and of zero points")
 }
 
+/// Up to version 12, the scale and the zero point are scalars.
+fn by_scalar(cx: &mut Cx<'_, '_>) -> Outcome {
+    for input in [1, 2] {
+        cx.one_element(input, &format!("input {input}"))?;
+    }
+    cx.copy_shape(0, 0)
+}
+
 fn whole(cx: &mut Cx<'_, '_>) -> Outcome {
     zero_points_fit(cx)?;
     cx.copy_shape(0, 0)
+}
+
+/// "When the rank of the input is 1, per-tensor quantization is applied, rendering the axis unnecessary": the default is outside
+/// of a vector.
+fn unless_vector(cx: &mut Cx<'_, '_>, rule: fn(&mut Cx<'_, '_>) -> Outcome) -> Outcome {
+    let is_outside = !(-1..=0).contains(&cx.int_or(attr::AXIS, 1)?);
+    if is_outside && cx.rank(0) == Ok(1) { whole(cx) } else { rule(cx) }
 }
 
 fn by_axis(cx: &mut Cx<'_, '_>) -> Outcome {

@@ -17,7 +17,7 @@ fn arg(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.set_elem(0, ElemType::Int64);
     let mut dims = cx.shape(0)?;
     let axis = cx.int_or(attr::AXIS, 0)?;
-    let keep = cx.int_or(attr::KEEPDIMS, 1)? == 1;
+    let keep = super::keeps_axes(cx)?;
     if !(dims.is_empty() && matches!(axis, 0 | -1)) {
         let axis = cx.axis(axis, dims.len())?;
         if !keep {

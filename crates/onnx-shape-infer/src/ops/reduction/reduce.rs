@@ -48,7 +48,7 @@ fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn reduce(cx: &mut Cx<'_, '_>, axes: Param) -> Outcome {
     let axes = cx.param(axes)?;
-    let keep = cx.int_or(attr::KEEPDIMS, 1)? == 1;
+    let keep = super::keeps_axes(cx)?;
     let dims = cx.shape(0)?;
     let Some(reduced) = reduced(cx, &axes, dims.len())? else {
         let is_one = cx.shape(1).is_ok_and(|shape| *shape == [Dim::Known(1)]);
@@ -107,7 +107,7 @@ fn reduced(cx: &mut Cx<'_, '_>, axes: &Ints, rank: usize) -> Outcome<Option<Smal
         Ints::Absent => none,
         Ints::Known(axes) => axes,
     };
-    let is_noop = cx.int_or(attr::NOOP_WITH_EMPTY_AXES, 0)? == 1;
+    let is_noop = cx.flag(attr::NOOP_WITH_EMPTY_AXES)?;
     let mut reduced = SmallVec::from_elem(axes.is_empty() && !is_noop, rank);
     for &axis in axes {
         let axis = cx.axis(axis, rank)?;

@@ -67,7 +67,7 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The sizes of all parts, where their number is known.
 fn parts(cx: &mut Cx<'_, '_>, size: Dim) -> Option<Dims> {
-    let sizes = cx.elements(1)?;
+    let sizes = cx.elements(1).ok()??;
     if cx.rank(1).ok()? == 1 {
         return Some(sizes);
     }

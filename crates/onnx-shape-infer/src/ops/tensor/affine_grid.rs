@@ -15,7 +15,7 @@ pub(super) const RULES: OpRules = infer(op::AFFINE_GRID, &[since(20, affine_grid
 
 fn affine_grid(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.shape_of_rank(1, 1)?;
-    let size = cx.elements(1).ok_or(Stop::Unknown)?;
+    let size = cx.elements(1)?.ok_or(Stop::Unknown)?;
     let (&[batch, _, ref spatial @ ..], 4 | 5) = (size.as_slice(), size.len()) else {
         let count = size.len();
         return Err(cx.fail(&BAD_VALUE, format_args!("the size has {count} numbers, not 4 or 5")));

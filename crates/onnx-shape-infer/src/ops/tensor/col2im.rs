@@ -9,7 +9,7 @@ use onnx_types::Dim;
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::window::Windows;
-use crate::fault::SIZES_DIFFER;
+use crate::fault::{BAD_VALUE, SIZES_DIFFER};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
@@ -22,15 +22,19 @@ fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
     let columns = cx.shape_of_rank(0, 3)?;
     let &[batch, channels, count] = columns.as_slice() else { return Err(Stop::Unknown) };
     let unknown = |axes: Option<usize>| Ok(Dims::from_elem(Dim::Unknown, axes.ok_or(Stop::Unknown)?));
-    let image = cx.elements(1).map_or_else(|| unknown(axes), Ok)?;
-    let channels = match cx.elements(2) {
+    let (sizes, block) = (cx.elements(1)?, cx.elements(2)?);
+    if block.iter().flatten().any(|&size| matches!(size, Dim::Known(..1))) {
+        return Err(cx.fail(&BAD_VALUE, "a size of a block is less than 1"));
+    }
+    let image = sizes.clone().map_or_else(|| unknown(axes), Ok)?;
+    let channels = match &block {
         Some(block) if block.iter().all(|&size| cx.dims_le(Dim::Known(1), size) == Some(true)) => {
-            let area = area_of(cx, &block, channels)?;
+            let area = area_of(cx, block, channels)?;
             divided(cx, channels, area, "channels")?
         }
         _ => Dim::Unknown,
     };
-    if let (Some(sizes), Some(block)) = (cx.elements(1), cx.elements(2))
+    if let (Some(sizes), Some(block)) = (sizes, block)
         && sizes.len() == block.len()
         && block.iter().all(|size| matches!(size, Dim::Known(1..)))
     {
@@ -51,7 +55,7 @@ fn spatial_axes(cx: &mut Cx<'_, '_>) -> Outcome<Option<usize>> {
     let mut found: Option<usize> = None;
     let mut counts = smallvec::SmallVec::<[usize; 5]>::new();
     for input in [1, 2] {
-        counts.extend(cx.elements(input).map(|sizes| sizes.len()));
+        counts.extend(cx.elements(input)?.map(|sizes| sizes.len()));
     }
     for (name, of_each) in [(attr::DILATIONS, 1), (attr::STRIDES, 1), (attr::PADS, 2)] {
         counts.extend(cx.ints(name)?.map(|list| list.len().checked_div(of_each).unwrap_or_default()));

@@ -2,9 +2,9 @@
 //! axis.
 //!
 //! How many there are is a new symbol, at most the length of the axis and that of the condition, unless the condition is
-//! known. The condition may be shorter than the axis. Without an axis a scalar counts as one element: the specification asks
-//! for a rank of at least 1, but the reference and runtimes flatten it like any other input. The reference infers nothing at
-//! version 9.
+//! known. The condition must be a vector, which the reference does not check, and may be shorter than the axis. Without an
+//! axis a scalar counts as one element: the specification asks for a rank of at least 1, but the reference and runtimes
+//! flatten it like any other input. The reference infers nothing at version 9.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -18,6 +18,11 @@ use crate::registry::{OpRules, infer, since};
 pub(super) const RULES: OpRules = infer(op::COMPRESS, &[since(9, compress)]).values(&[since(9, values)]);
 
 fn compress(cx: &mut Cx<'_, '_>) -> Outcome {
+    if let Ok(rank) = cx.rank(1)
+        && rank != 1
+    {
+        return Err(cx.fail(&WRONG_RANK, format_args!("the condition has rank {rank} where 1 is needed")));
+    }
     let axis = cx.int(attr::AXIS)?;
     if axis.is_none() {
         cx.set_shape(0, [Dim::Unknown]);

@@ -16,10 +16,10 @@ fn expand(cx: &mut Cx<'_, '_>) -> Outcome {
     if !cx.has_input(1) {
         return Err(cx.fail(&MISSING, "input `shape` is missing"));
     }
-    if cx.rank(1).is_ok_and(|rank| rank > 1) {
+    if cx.rank(1).is_ok_and(|rank| rank != 1) {
         return Err(cx.fail(&WRONG_RANK, "the given shape must be a vector"));
     }
-    let mut wanted = cx.elements(1).ok_or(Stop::Unknown)?;
+    let mut wanted = cx.elements(1)?.ok_or(Stop::Unknown)?;
     for size in &mut wanted {
         match *size {
             Dim::Known(size) if size < 0 => {

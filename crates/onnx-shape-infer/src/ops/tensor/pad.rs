@@ -68,7 +68,7 @@ fn pads(cx: &mut Cx<'_, '_>, numbers: Param, rank: usize) -> Outcome<Pads> {
     let numbers = match numbers {
         Param::Attr(name) => attribute(cx, name)?,
         // An input of unknown length has as many as are needed.
-        Param::Input(index) => match cx.elements(index) {
+        Param::Input(index) => match cx.elements(index)? {
             Some(numbers) => numbers,
             None => Dims::from_elem(Dim::Unknown, axes.len().saturating_mul(2)),
         },

@@ -42,7 +42,7 @@ fn by_input(cx: &mut Cx<'_, '_>, copies: bool) -> Outcome {
     if !cx.has_input(1) {
         return Err(cx.fail(&MISSING, "input `shape` is missing"));
     }
-    let shape = cx.elements(1).ok_or(Stop::Unknown)?;
+    let shape = cx.elements(1)?.ok_or(Stop::Unknown)?;
     reshape(cx, &shape, copies)
 }
 

@@ -113,7 +113,7 @@ fn count_differs(cx: &mut Cx<'_, '_>, what: &str, count: usize, axes: usize) -> 
 }
 
 fn to_sizes(cx: &mut Cx<'_, '_>, mut dims: Dims, axes: &[usize], policy: Policy) -> Outcome {
-    let sizes = cx.elements(3).unwrap_or_else(|| Dims::from_elem(Dim::Unknown, axes.len()));
+    let sizes = cx.elements(3)?.unwrap_or_else(|| Dims::from_elem(Dim::Unknown, axes.len()));
     if sizes.len() != axes.len() {
         return Err(count_differs(cx, "sizes", sizes.len(), axes.len()));
     }

@@ -55,7 +55,7 @@ fn by_inputs(cx: &mut Cx<'_, '_>) -> Outcome<Cuts> {
     if !cx.has_input(1) || !cx.has_input(2) {
         return Err(cx.fail(&MISSING, "inputs `starts` and `ends` are needed"));
     }
-    let (starts, ends) = (cx.elements(1), cx.elements(2));
+    let (starts, ends) = (cx.elements(1)?, cx.elements(2)?);
     // One list tells how long the other one must be.
     let unknown =
         |other: &Option<Dims>| other.as_ref().map(|other| Dims::from_elem(Dim::Unknown, other.len()));
@@ -65,7 +65,7 @@ fn by_inputs(cx: &mut Cx<'_, '_>) -> Outcome<Cuts> {
         return Err(Stop::Unknown);
     };
     let axes = cx.param(Param::Input(3))?;
-    let steps = match cx.elements(4) {
+    let steps = match cx.elements(4)? {
         None if cx.has_input(4) => Some(Dims::from_elem(Dim::Unknown, starts.len())),
         steps => steps,
     };
@@ -81,7 +81,8 @@ impl Cuts {
         for (what, len) in [("ends", self.ends.len()), ("axes", axes), ("steps", steps)] {
             if len != count {
                 // Lists of which nothing else is known are not counted, as in the reference.
-                if [&self.starts, &self.ends].iter().any(|list| list.iter().all(|place| place.is_unknown())) {
+                let is_open = |list: &&Dims| !list.is_empty() && list.iter().all(|place| place.is_unknown());
+                if [&self.starts, &self.ends].iter().any(is_open) {
                     return Err(Stop::Unknown);
                 }
                 return Err(cx.fail(&BAD_VALUE, format_args!("there are {count} starts and {len} {what}")));

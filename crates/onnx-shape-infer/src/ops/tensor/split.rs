@@ -103,7 +103,7 @@ fn given(cx: &mut Cx<'_, '_>, sizes: Param) -> Outcome<Option<Dims>> {
             None => return Ok(None),
         },
         Param::Input(index) if !cx.has_input(index) => return Ok(None),
-        Param::Input(index) => match cx.elements(index) {
+        Param::Input(index) => match cx.elements(index)? {
             Some(sizes) if sizes.iter().any(|size| !size.is_unknown()) => sizes,
             _ => Dims::from_elem(Dim::Unknown, outputs),
         },

@@ -55,7 +55,7 @@ fn ones(cx: &Cx<'_, '_>, dims: &[Dim]) -> Outcome<SmallVec<[bool; 8]>> {
 /// One axis that is not known which: the rank is known, at least.
 fn one_axis(cx: &mut Cx<'_, '_>, axes: Param, rank: usize) -> Outcome {
     let Param::Input(index) = axes else { return Err(Stop::Unknown) };
-    let count = cx.elements(index).ok_or(Stop::Unknown)?.len();
+    let count = cx.elements(index)?.ok_or(Stop::Unknown)?.len();
     if let (1, Some(rest)) = (count, rank.checked_sub(1)) {
         cx.set_shape(0, Dims::from_elem(Dim::Unknown, rest));
     }

@@ -37,7 +37,7 @@ fn tile(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(cx.fail(&WRONG_RANK, "the repeats must be a vector"));
     }
     // The repeats are one for each axis, so their number need not be known.
-    let repeats = cx.elements(1).unwrap_or_else(|| Dims::from_elem(Dim::Unknown, dims.len()));
+    let repeats = cx.elements(1)?.unwrap_or_else(|| Dims::from_elem(Dim::Unknown, dims.len()));
     if repeats.len() != dims.len() {
         let (count, rank) = (repeats.len(), dims.len());
         return Err(

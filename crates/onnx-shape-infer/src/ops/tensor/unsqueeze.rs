@@ -23,7 +23,7 @@ fn unsqueeze(cx: &mut Cx<'_, '_>, param: Param) -> Outcome {
     let axes = match (cx.param(param)?, param) {
         (Ints::Known(axes), _) => axes,
         (Ints::Unknown, Param::Input(index)) => {
-            let added = cx.elements(index).ok_or(Stop::Unknown)?.len();
+            let added = cx.elements(index)?.ok_or(Stop::Unknown)?.len();
             let rank = cx.rank(0)?.saturating_add(added);
             cx.set_shape(0, Dims::from_elem(Dim::Unknown, rank));
             return Ok(());
