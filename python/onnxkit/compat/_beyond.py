@@ -82,9 +82,9 @@ def _shapeless(*indices: int) -> Taken:
 
 def _ungrouped(place: _Place) -> bool:
     """`Conv`: numbers of channels are not compared; that of the result is the first size of the weights."""
-    kinds = [place.type_of(index) for index in (0, 1)]
+    kinds = [kind for index in (0, 1) if (kind := place.type_of(index)) is not None]
     group = place.attribute("group")
-    if group is None or any(kind is None or len(kind.tensor_type.shape.dim) < 2 for kind in kinds):
+    if group is None or len(kinds) < 2 or any(len(kind.tensor_type.shape.dim) < 2 for kind in kinds):
         return False
     place.node.attribute.remove(group)
     for index, kind in enumerate(kinds):
