@@ -52,7 +52,7 @@ pub(super) fn text(runs: &[Run]) -> Result<String, Failure> {
         }
         let style = if difference.agrees() { DIM } else { BAD };
         let (numbers, count) = match similarity {
-            Some(similarity) => (numbers(difference, similarity), String::new()),
+            Some(similarity) => (numbers(difference, similarity), not_finite(similarity)),
             None => texts(difference),
         };
         writeln!(text, "{}  {name}  {}{count}", paint(style, numbers), shown(&ty))?;
@@ -70,6 +70,14 @@ fn numbers(difference: &Difference, similarity: &Similarity) -> String {
         number(difference.max_rel),
         grouped(difference.max_ulps),
     )
+}
+
+/// How many elements are equal without being numbers.
+fn not_finite(similarity: &Similarity) -> String {
+    match similarity.equal_not_finite {
+        0 => String::new(),
+        count => format!("  {} equal and not finite", grouped(count)),
+    }
 }
 
 /// The columns of values that are not numbers, such as masks, and how many elements differ.
@@ -109,5 +117,9 @@ pub(super) fn item(similarity: Option<&Similarity>) -> Json {
         true => json!(ratio),
         false => json!("Infinity"),
     });
-    json!({ "cosine": similarity.and_then(|one| one.cosine), "signal_to_noise": ratio })
+    json!({
+        "cosine": similarity.and_then(|one| one.cosine),
+        "signal_to_noise": ratio,
+        "equal_not_finite": similarity.map_or(0, |one| one.equal_not_finite),
+    })
 }

@@ -429,3 +429,37 @@ fn models_that_need_larger_sizes_get_them() {
     // Sizes that the user sets stay.
     onnx(&folder, "compare a.onnxtxt b.onnxtxt --set samples=3").exits(2).says("nothing was compared");
 }
+
+/// Masks are equal: they have no error, and are not part of the ratio.
+#[test]
+fn equal_infinities_are_equal() {
+    let model = |scale: &str| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 20]> g (float[4] x) => (float[4] y) {{
+                zero = Sub (x, x)
+                mask = Log (zero)
+                one = Cos (zero)
+                both = Concat <axis = 0> (mask, one)
+                limit = Constant <value_float = {scale}> ()
+                y = Mul (one, limit) }}"
+        )
+    };
+    let folder = Folder::with("a.onnxtxt", model("1.0"));
+    folder.put("b.onnxtxt", model("1.5"));
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --all").exits(1);
+    let row =
+        |name: &str| run.out.lines().find(|line| line.contains(&format!("  {name}  "))).unwrap_or_default();
+    for (name, count) in [("mask", "4"), ("both", "4")] {
+        let row = row(name);
+        assert!(
+            row.contains("equal  ") && row.ends_with(&format!("{count} equal and not finite")),
+            "{}",
+            run.out
+        );
+    }
+    let report = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --all --format json").exits(1).json();
+    let inner = report["result"]["runs"][0]["values"].as_array().unwrap().clone();
+    let both = inner.iter().find(|value| value["name"] == "both").unwrap();
+    assert_eq!(both["similarity"]["equal_not_finite"], 4, "{both}");
+    assert_eq!(both["similarity"]["signal_to_noise"], "Infinity", "{both}");
+}

@@ -12,11 +12,15 @@ const CHECKED: usize = 1 << 16;
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Similarity {
-    /// The cosine of the angle between them; `None` if one of them is zero everywhere, or has an element that is not finite.
+    /// The cosine of the angle between them; `None` if one of them is zero everywhere, or has an element that is not finite and
+    /// differs.
     pub cosine: Option<f64>,
     /// `10 * log10(sum(a * a) / sum((a - b) * (a - b)))`, in decibels: infinity if they are equal; `None` if the first one is
-    /// zero everywhere and the other one is not, or one has an element that is not finite.
+    /// zero everywhere and the other one is not, or an element that is not finite differs.
     pub signal_to_noise: Option<f64>,
+    /// Number of elements that are the same infinity in both, or NaN in both, such as those of masks. They are equal, and left out of
+    /// the cosine and the ratio.
+    pub equal_not_finite: u64,
 }
 
 impl Similarity {
@@ -27,10 +31,14 @@ impl Similarity {
             return None;
         }
         let (one, two) = (a.iter_f64(&NoData).ok()?, b.iter_f64(&NoData).ok()?);
-        let (mut sums, mut bb, mut ab) = (Noise::default(), 0.0, 0.0);
+        let (mut sums, mut bb, mut ab, mut equal_not_finite) = (Noise::default(), 0.0, 0.0, 0);
         for (index, (x, y)) in one.zip(two).enumerate() {
             if index.is_multiple_of(CHECKED) && interrupt.check().is_err() {
                 return None;
+            }
+            if !x.is_finite() && (x == y || (x.is_nan() && y.is_nan())) {
+                equal_not_finite += 1;
+                continue;
             }
             sums.add(x, y);
             bb += y * y;
@@ -39,7 +47,7 @@ impl Similarity {
         let is_finite = sums.is_finite() && bb.is_finite();
         let norm = sums.signal.sqrt() * bb.sqrt();
         let cosine = (is_finite && norm > 0.0).then(|| (ab / norm).clamp(-1.0, 1.0));
-        Some(Self { cosine, signal_to_noise: sums.ratio().filter(|_| is_finite) })
+        Some(Self { cosine, signal_to_noise: sums.ratio().filter(|_| is_finite), equal_not_finite })
     }
 }
 
@@ -117,6 +125,12 @@ mod tests {
         assert_eq!(similarity(&[0.0, 0.0], &[1.0, 0.0]), (None, None));
         assert_eq!(similarity(&[0.0], &[0.0]), (None, Some(f64::INFINITY)));
         assert_eq!(similarity(&[f32::NAN], &[1.0]), (None, None));
+        // Equal masks are equal, whatever the other elements are.
+        let (mask, nan) = (f32::NEG_INFINITY, f32::NAN);
+        assert_eq!(similarity(&[mask, nan], &[mask, nan]), (None, Some(f64::INFINITY)));
+        assert_eq!(similarity(&[mask, 10.0, nan], &[mask, 9.0, nan]), (Some(1.0), Some(20.0)));
+        assert_eq!(similarity(&[mask, 1.0], &[-mask, 1.0]), (None, None));
+        assert_eq!(similarity(&[nan, 1.0], &[mask, 1.0]), (None, None));
         let other = Value::from(Tensor::vector(&[1.0_f32]));
         let longer = Value::from(Tensor::vector(&[1.0_f32, 2.0]));
         assert_eq!(Similarity::of(&other, &longer, &Interrupt::NEVER), None);
