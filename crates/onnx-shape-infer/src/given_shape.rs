@@ -1,6 +1,6 @@
 //! What can be done about a shape that an input does not take.
 
-use onnx_diag::Quoted;
+use onnx_diag::Clean;
 use onnx_ir::{Model, ValueId};
 use onnx_types::{Dim, Type};
 
@@ -35,8 +35,8 @@ pub(crate) fn advice(model: &Model, inference: &Inference, input: ValueId, given
 /// Advice if the sizes fit once the channels are on the other side.
 fn layout(model: &Model, input: ValueId, given: &[i64], fits: impl Fn(&[i64]) -> bool) -> Option<String> {
     let (first, last) = LAYOUTS.into_iter().find(|(first, _)| first.len() == given.len())?;
-    let name = Quoted(model.str(model.value(input).name())).to_string();
-    let name = name.trim_matches('`');
+    // Between quotes of a shell.
+    let name = Clean(model.str(model.value(input).name())).to_string().replace('\'', "'\\''");
     [(first, last), (last, first)].into_iter().find_map(|(model_axes, given_axes)| {
         let axes: Vec<usize> = model_axes.chars().filter_map(|axis| given_axes.find(axis)).collect();
         let moved: Vec<i64> = axes.iter().filter_map(|&axis| given.get(axis).copied()).collect();

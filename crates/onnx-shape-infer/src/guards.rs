@@ -196,7 +196,12 @@ impl Inference {
         let sizes: HashMap<Symbol, i64> = sizes.into_iter().collect();
         let size = |symbol| sizes.get(&symbol).copied();
         let name = |value: ValueId| Quoted(model.str(model.value(value).name())).to_string();
-        let advised = |found: Diagnostic, input: ValueId| {
+        // Advice is about the shape as a whole.
+        let mut has_advice = HashSet::new();
+        let mut advised = |found: Diagnostic, input: ValueId| {
+            if !has_advice.insert(input) {
+                return found;
+            }
             let given = inputs.iter().find(|(other, _)| *other == input).map(|&(_, given)| given);
             match given.and_then(|given| given_shape::advice(model, self, input, given)) {
                 Some(advice) => found.help(advice),

@@ -325,6 +325,8 @@ fn the_order_of_axes_is_recognized() {
     let text = onnx(&folder, "check in.onnxtxt --shapes image=2x8x16x3").exits(1).out;
     assert!(text.contains("the axes seem to be NHWC: NumPy's `x.transpose(0, 3, 1, 2)`"), "{text}");
     assert!(text.contains("`onnx edit MODEL --layout 'image=NHWC' -o NEW`"), "{text}");
+    // Three axes differ, and the advice is about the shape.
+    assert_eq!((text.matches("error[ONNX3022]").count(), text.matches("--layout").count()), (3, 1), "{text}");
     let text = onnx(&folder, "check in.onnxtxt --shapes image=3x8x16").exits(1).out;
     assert!(text.contains("NumPy's `x[None]` adds it"), "{text}");
     let text = onnx(&folder, "check in.onnxtxt --shapes image=2x3x8x15").exits(1).out;
