@@ -12,7 +12,10 @@ mod infer;
 mod input;
 mod lookup;
 mod number_formats;
+mod order;
 mod output;
+#[cfg(test)]
+mod pairs;
 mod quantize;
 mod scan;
 mod view;
@@ -46,6 +49,7 @@ pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind, ManArgs, SelfTestArgs};
 pub(crate) use number_formats::NumberFormatArgs;
+pub(crate) use order::with_command_first;
 pub(crate) use output::{
     Changed, ExternalArgs, FormatOfExtension, InPlaceArgs, ModelOutputArgs, OutputArgs, OutputFormat, Weights,
 };
@@ -394,7 +398,7 @@ pub(crate) struct PrintArgs {
     ///
     /// Of a picture, `--at` chooses the graph or the nodes, such as `near(logits, 3)`; weights are left out.
     #[arg(long, value_enum, value_name = "FORM", default_value_t = PrintForm::Text)]
-    #[arg(conflicts_with_all = ["full", "compat", "digest"])]
+    #[arg(conflicts_with_all = ["full", "compat", "digest", "no_metadata"])]
     pub(crate) to: PrintForm,
     /// Leave out documentation strings and metadata entries.
     #[arg(long)]
@@ -404,7 +408,7 @@ pub(crate) struct PrintArgs {
     #[arg(long, conflicts_with = "full")]
     pub(crate) compat: bool,
     /// Print the SHA-256 digest of each tensor that is left out, which reads its elements.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["full", "compat"])]
     pub(crate) digest: bool,
     /// Print what could be decoded of a file with errors; the exit status remains 1.
     #[arg(long)]

@@ -8,7 +8,7 @@ use clap::{FromArgMatches as _, ValueEnum as _};
 
 use crate::args::{Cli, command};
 use crate::exit::{Failure, Outcome};
-use crate::input::expand;
+use crate::input::{expand, is_stdin};
 use crate::output::{Out, shown};
 use crate::report::ReportFormat;
 use crate::size::plural;
@@ -59,16 +59,22 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
     let missing = paths.iter().find(|path| !path.exists());
     // The parts of one model are files of a directory themselves.
     let is_divided = words.iter().any(|word| word == "--parts" || word.starts_with("--parts="));
-    let is_stdin = |path: &&PathBuf| path.as_os_str() == "-";
-    if let Some(missing) = missing.filter(|path| into_directory && paths.len() > 1 && !is_stdin(path)) {
+    let ends_with_slash = !is_divided && output.as_ref().is_some_and(|output| output.value.ends_with('/'));
+    let has_several = paths.len() > 1;
+    if paths.iter().any(|path| is_stdin(path)) && (ends_with_slash || (into_directory && has_several)) {
+        let failure = Failure::new(
+            "a model from standard input has no name, and outputs in a directory have those of their inputs",
+        );
+        return Some(Err(failure.help("change it on its own: `-o DIR/NAME.onnx`")));
+    }
+    if let Some(missing) = missing.filter(|_| into_directory && has_several) {
         return Some(Err(Failure::new(format_args!(
             "`{}` cannot be read: there is no such file",
             shown(&missing.to_string_lossy())
         ))));
     }
     // A pattern may stand for one file, which is written to the directory as several are.
-    let has_slash = output.as_ref().is_some_and(|output| output.value.ends_with('/'));
-    let is_single = paths.len() < 2 && !has_directory && (!has_slash || is_divided);
+    let is_single = paths.len() < 2 && !has_directory && !ends_with_slash;
     if is_single || paths.is_empty() || missing.is_some() {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory as _};
+use clap_complete::Shell;
 use onnx_pass::Pass;
 use onnx_types::{ElemType, LIMITS};
 
@@ -13,8 +14,23 @@ use crate::{rules, targets};
 pub(crate) fn run(args: &CompletionsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut with_values(program(), &Values::new()), "onnx", &mut script);
+    if args.shell == Shell::Bash {
+        script = with_attached_values(&script)?;
+    }
     out.bytes([script.as_slice()])?;
     Ok(Outcome::Fine)
+}
+
+/// The script for Bash, in which `--option=value` is three words: the generated one takes `=` as the option.
+fn with_attached_values(script: &[u8]) -> Result<Vec<u8>, Failure> {
+    const PREVIOUS: &str = "    prev=\"$3\"\n";
+    let script = std::str::from_utf8(script).map_err(Failure::defect)?;
+    let (before, after) = script
+        .split_once(PREVIOUS)
+        .ok_or_else(|| Failure::defect("the script for Bash has no previous word"))?;
+    let option = "    if [[ \"${prev}\" == \"=\" && ${COMP_CWORD} -ge 2 ]]; then\n        \
+                  prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n    fi\n";
+    Ok([before, PREVIOUS, option, after].concat().into_bytes())
 }
 
 /// The names that arguments take, which their parsers do not list.

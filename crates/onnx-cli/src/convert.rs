@@ -8,11 +8,12 @@ use onnx_diag::Caps;
 use onnx_diag::render::text;
 use onnx_text::PrintOptions;
 
-use crate::args::{Changed, ConvertArgs, ConvertAssume};
+use crate::args::{Changed, ConvertArgs, ConvertAssume, Weights};
 use crate::change;
 use crate::elided;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
+use crate::format_version;
 use crate::input::{Loaded, display_name, load_as, load_to_copy};
 use crate::json::JsonText;
 use crate::number_formats;
@@ -26,6 +27,7 @@ use crate::versions::{self, Item, Setting, Versions, Wanted};
 use crate::weights;
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    refuse_idle(args)?;
     let in_place = args.in_place.in_place;
     let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &args.external, out)?;
@@ -40,7 +42,8 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let assumes_positive = args.assume == Some(ConvertAssume::PositiveSizes);
     let caps = args.input.severity.caps();
     let wanted = Wanted { is_partial: args.keep_going, caps, assumes_positive };
-    let (registry, execution) = (documents::registry_with_onnxruntime(&[])?, loaded.execution.clone());
+    let execution = loaded.execution.clone();
+    let registry = documents::registry_with_onnxruntime(&[], &execution.interrupt)?;
     let setting = Setting { registry: &registry, execution: &execution };
     let versions = versions::plans(&mut loaded.model, &args.opset, setting, wanted)?;
     // A plan has no steps for types that the imported version of an operator does not take.
@@ -53,13 +56,13 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         let shown = args.input.severity.caps().unwrap_or(change::TEXT_CAPS);
         progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), shown, out))?;
     }
+    if is_plan && versions.found.is_empty() {
+        planned(&mut loaded, args, (&versions, assumes_positive, setting), &progress, out)?;
+    }
     if is_plan || (!versions.found.is_empty() && !args.keep_going) {
         return Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings });
     }
-    if args.prove {
-        let proof = versions::prove(&mut loaded.model, &args.opset, &versions, setting)?;
-        progress.aside(|| out.summary(&proof));
-    }
+    prove(&mut loaded, args, &versions, setting, &progress, out)?;
     versions::apply(&mut loaded.model, &args.opset, &versions, assumes_positive, setting)?;
     if args.number_format.is_requested() {
         require_model(&loaded, "number formats are those of whole models")?;
@@ -70,7 +73,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         number_formats::report(&loaded, "number-format/1", &done, out)?;
     }
     if let Some(version) = args.ir_version {
-        versions::set_ir_version(&mut loaded, version, &progress, out)?;
+        format_version::set_ir_version(&mut loaded, version, &progress, out)?;
     }
     let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
     if !matches!(loaded.piece, Piece::Model) {
@@ -80,6 +83,53 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings })
+}
+
+/// Does what is asked for in addition to a plan: the proof, and the version of the format.
+fn planned(
+    loaded: &mut Loaded,
+    args: &ConvertArgs,
+    (versions, assumes_positive, setting): (&Versions, bool, Setting<'_>),
+    progress: &Progress,
+    out: &Out,
+) -> Result<(), Failure> {
+    prove(loaded, args, versions, setting, progress, out)?;
+    if let Some(version) = args.ir_version {
+        versions::apply(&mut loaded.model, &args.opset, versions, assumes_positive, setting)?;
+        format_version::set_ir_version(loaded, version, progress, out)?;
+    }
+    Ok(())
+}
+
+/// Proves or tests the conversion, if that is asked for.
+fn prove(
+    loaded: &mut Loaded,
+    args: &ConvertArgs,
+    versions: &Versions,
+    setting: Setting<'_>,
+    progress: &Progress,
+    out: &Out,
+) -> Result<(), Failure> {
+    if args.prove {
+        let proof = versions::prove(&mut loaded.model, &args.opset, versions, setting)?;
+        progress.aside(|| out.summary(&proof));
+    }
+    Ok(())
+}
+
+/// Refuses options that a part of a model does not have.
+fn refuse_idle(args: &ConvertArgs) -> Result<(), Failure> {
+    let of_models = [
+        (args.ir_version.is_some(), "--ir-version"),
+        (args.output.weights.weights != Weights::Auto, "--weights"),
+    ];
+    match of_models.into_iter().find(|(is_given, _)| *is_given && args.part != Part::Model) {
+        Some((_, option)) => {
+            Err(Failure::new(format_args!("`{option}` is for whole models, and a part of one is given"))
+                .help(format!("leave `{option}` or `--as` away")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Tells what is done for each operator set, and what prevents it.

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use crate::args::DiffArgs;
 use crate::compare::{difference_item, difference_text};
 use crate::exit::{Failure, Outcome};
-use crate::input::{Loaded, is_stdin, load};
+use crate::input::{Loaded, load};
 use crate::json::JsonText;
 use crate::output::{BAD, DIM, GOOD, HEADING, Out, WARN, paint, shown};
 use crate::progress::Progress;
@@ -40,10 +40,6 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let Some([a, b]) = args.pair() else {
         return Err(Failure::new("two models are compared").help("write `onnx diff A B`"));
     };
-    if is_stdin(a) && is_stdin(b) {
-        return Err(Failure::new("only one model can come from standard input")
-            .help("write the other one to a file: `onnx diff FILE -`"));
-    }
     let progress = Progress::start("comparing", 1);
     let (mut a, mut b) = (load(a, &args.input)?, load(b, &args.input)?);
     progress.aside(|| a.report_complete(&args.input.severity, out))?;

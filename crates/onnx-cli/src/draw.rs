@@ -93,7 +93,7 @@ fn picture(
     format: PictureFormat,
 ) -> Result<Vec<u8>, Failure> {
     let model = &loaded.model;
-    let registry = args.documents.registry()?;
+    let registry = args.documents.registry(&loaded.execution.interrupt)?;
     let context = Context::with_registry(loaded, registry.clone())?;
     let facts = context.facts(model);
     let (graph, nodes) = chosen(model, &facts, args.at.as_deref())?;

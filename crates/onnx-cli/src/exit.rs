@@ -312,6 +312,12 @@ impl LibraryError for FileError {
 
     fn help(&self) -> Option<String> {
         if self.operation == "read" && self.source.kind() == io::ErrorKind::NotFound {
+            let name = self.path.to_string_lossy();
+            if name.contains(['*', '?', '[']) {
+                let help = "no file has this pattern as its name: leave out quotes around it, so that the shell finds the \
+                            files that match, or name their directory";
+                return Some(help.to_owned());
+            }
             return similar_file(&self.path).map(|name| format!("did you mean `{name}`?"));
         }
         let yields = self.refusal().is_some_and(ReplaceRefusal::yields_to_force);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use onnx_codec::file::{read, write_atomically};
+use onnx_codec::file::write_atomically;
 use onnx_codec::{EncodeOptions, ReadMode};
 use onnx_diag::{Clean, Sink};
 use onnx_rewrite::format_rules;
@@ -13,10 +13,11 @@ use serde_json::json;
 use crate::args::FmtArgs;
 use crate::exit::{Failure, Outcome};
 use crate::format::{FOR_TEXT_ONLY, Format, TEXT_EXTENSIONS, not_text};
-use crate::input::{display_name, expand, is_stdin, read_stdin};
+use crate::input::{display_name, expand, is_stdin};
 use crate::json::JsonText;
 use crate::output::Out;
 use crate::part::{Piece, elided};
+use crate::reading::{read, read_stdin};
 use crate::{jobs, rule_files};
 
 pub(crate) fn run(args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -48,8 +49,9 @@ struct Formatted {
 
 impl Formatted {
     fn of(path: PathBuf, execution: &Execution) -> Result<Self, Failure> {
+        let interrupt = &execution.interrupt;
         if rule_files::is_rule_file(&path) {
-            let before = rule_files::text(&path)?;
+            let before = rule_files::text(&path, interrupt)?;
             let text = format_rules(&before).map_err(|error| {
                 let source = before.clone().into_bytes().into();
                 Failure::of_text(&display_name(&path), error.into_findings(), source)
@@ -57,7 +59,10 @@ impl Formatted {
             return Ok(Self { path, bytes: before.len() as u64, is_changed: text != before, text });
         }
         let name = display_name(&path);
-        let bytes = if is_stdin(&path) { read_stdin()? } else { read(&path, ReadMode::Memory)? };
+        let bytes = match is_stdin(&path) {
+            true => read_stdin(interrupt)?,
+            false => read(&path, ReadMode::Memory, interrupt)?,
+        };
         let text = std::str::from_utf8(&bytes)
             .map_err(|error| Failure::not_a_model(format_args!("this is not UTF-8: {error}")).about(&name));
         let both = text.and_then(|text| Ok((text, formatted(text, &name, execution)?)));

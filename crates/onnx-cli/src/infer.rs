@@ -32,8 +32,8 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let sizes = variable_sizes(&mut loaded.model, &args.sizes)?;
-    let registry = args.documents.registry()?;
-    let bodies = args.documents.link(&mut loaded.model)?;
+    let registry = args.documents.registry(&loaded.execution.interrupt)?;
+    let bodies = args.documents.link(&mut loaded.model, &loaded.execution.interrupt)?;
     let source = loaded.source()?;
     let mut options = InferOptions::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.values = !args.no_values;
@@ -44,11 +44,17 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if args.runtime == Some(Runtime::Onnxruntime) {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
     }
-    let mut inference = loaded.infer(options)?;
+    let mut inference = loaded.infer(options.clone())?;
+    let causes = causes(&loaded, &inference, options)?;
     // Types that follow from an operator that the node does not mean are not written.
     let invalid = if args.is_report() { Sink::new() } else { precondition::invalid(&loaded, &registry)? };
     let has_invalid = !invalid.is_empty() && !args.keep_going;
-    let found = found(&loaded, &inference, if has_invalid { invalid } else { Sink::new() }, args)?;
+    let found = found(
+        &loaded,
+        causes.as_ref().unwrap_or(&inference),
+        if has_invalid { invalid } else { Sink::new() },
+        args,
+    )?;
     let is_refused = has_invalid || (found.has_errors() && !args.keep_going);
     progress.aside(|| {
         list(&loaded, &found, args, out);
@@ -81,6 +87,19 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
+}
+
+/// The inference that compares operands, too, if the model contradicts itself: all that follows from a wrong declaration
+/// contradicts others, and only the causes are found then.
+fn causes(
+    loaded: &Loaded,
+    inference: &Inference,
+    options: InferOptions<'_>,
+) -> Result<Option<Inference>, Failure> {
+    match inference.findings().has_errors() && !options.check_types {
+        true => loaded.infer(options.with_check_types(true)).map(Some),
+        false => Ok(None),
+    }
 }
 
 /// Adds the diagnostics, and what `--why` and `--unknown` ask for, to the output.

@@ -1,11 +1,10 @@
 //! From what the user names to a model: files, directories and standard input.
 
 use std::fs;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use onnx_codec::file::{self, MAX_STREAM_BYTES, read};
+use onnx_codec::file;
 use onnx_codec::{DecodeOptions, Decoded, FileSource, InputFiles, ModelStamp, ReadMode};
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Severity, Sink};
@@ -20,6 +19,7 @@ use crate::exit::Failure;
 use crate::format::{self, Format};
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
+use crate::reading::{read, read_stdin};
 use crate::{size, store};
 
 /// A model that was read, and where it came from.
@@ -300,7 +300,8 @@ fn load_at_once(
     let name = display_name(path);
     // Before the model is read, so that it is noticed if another one takes its place.
     let place = DataPlace::new(path);
-    let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
+    let interrupt = &options.execution.interrupt;
+    let bytes = if is_stdin(path) { read_stdin(interrupt)? } else { read(path, mode, interrupt)? };
     decode_contents(Contents { name, bytes, place, format, mode }, otherwise, part, options)
 }
 
@@ -433,20 +434,6 @@ fn encoded(bytes: &Bytes, format: Format, execution: &Execution) -> Result<Bytes
         }
         failure
     })
-}
-
-pub(crate) fn read_stdin() -> Result<Bytes, Failure> {
-    let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .take(MAX_STREAM_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::not_readable(format_args!("<stdin>: cannot be read: {error}")))?;
-    if bytes.len() as u64 > MAX_STREAM_BYTES {
-        return Err(Failure::new(format_args!("standard input gives more than {MAX_STREAM_BYTES} bytes"))
-            .help("store the model in a file first"));
-    }
-    Ok(bytes.into())
 }
 
 /// The same findings without byte offsets, which mean nothing for a text.

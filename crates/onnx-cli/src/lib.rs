@@ -4,7 +4,7 @@
 //! `format` (the formats a model can be stored in), `part` (parts of a model in separate files),
 //! `syntax` (the tokens of ONNX text), `output` (terminal and colours), `store` (from a model to a file),
 //! `weights` (where the weights of an output are, and the command of this name), `change` (reports of edits), `jobs` (several files at a time), `spelling` and `other_tools` (what users of other tools type),
-//! `interrupt` (signals), `progress`, `wrap` (narrow terminals) and `exit` (exit codes and failures).
+//! `interrupt` (signals), `reading` (files and pipes within the timeout), `progress`, `wrap` (narrow terminals) and `exit` (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates; this one has [`main`] and the [`rows`] of
 //! `onnx scan`, which packages of other languages call.
 //!
@@ -38,6 +38,7 @@ mod find;
 mod fmt;
 mod folder;
 mod format;
+mod format_version;
 mod git_driver;
 mod hash;
 mod infer;
@@ -51,6 +52,7 @@ mod limits;
 mod man;
 mod memory;
 mod merge;
+mod not_narrowed;
 mod number_formats;
 mod ops;
 mod other_tools;
@@ -61,6 +63,7 @@ mod precondition;
 mod print;
 mod progress;
 mod quantize;
+mod reading;
 mod reduce;
 mod report;
 mod rewrite;
@@ -76,6 +79,7 @@ mod size;
 mod smith;
 mod spelling;
 mod split;
+mod standard_input;
 #[cfg(test)]
 mod stopping;
 mod store;
@@ -113,6 +117,7 @@ pub fn main(arguments: &[OsString]) -> u8 {
 }
 
 fn run_with(arguments: &[OsString]) -> Outcome {
+    let arguments = &args::with_command_first(arguments);
     if let Some(batch) = batch::of(arguments) {
         return several(batch, arguments);
     }
@@ -134,6 +139,7 @@ fn run_with(arguments: &[OsString]) -> Outcome {
     out.name_inputs(&cli.command.inputs());
     let has_table = !format.is_table() && cli.sort_by.is_none();
     let checked = if has_table { Ok(()) } else { table::check(name, cli.sort_by.as_deref()) };
+    let checked = checked.and_then(|()| standard_input::require_once(&cli.command));
     let result = checked.and_then(|()| dispatch(cli, &mut out));
     ended(result, out)
 }

@@ -33,8 +33,12 @@ pub(crate) struct LimitArgs {
 impl LimitArgs {
     /// The limits and the timeout, for all work of the command.
     pub(crate) fn execution(&self) -> Execution {
-        let execution = Execution::from(self.limits());
-        execution.with_interrupt(self.timeout.clone().unwrap_or(Interrupt::NEVER))
+        Execution::from(self.limits()).with_interrupt(self.interrupt())
+    }
+
+    /// The timeout, or the interrupt of work without one.
+    pub(crate) fn interrupt(&self) -> Interrupt {
+        self.timeout.clone().unwrap_or(Interrupt::NEVER)
     }
 
     /// The timeout.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use onnx_ir::NodeId;
 use onnx_quantize::{
     DequantizeError, DequantizeOptions, Dequantized, Effect, Half, MeasureOptions, MeasuredOutput,
-    NarrowError, NarrowOptions, Narrowed, RoundedTensor, dequantize, measure, narrow, weight_bytes, widen,
+    NarrowOptions, Narrowed, RoundedTensor, dequantize, measure, narrow, weight_bytes, widen,
 };
 use onnx_schema::Registry;
 use onnx_types::ElemType;
@@ -15,35 +15,10 @@ use crate::args::NumberFormatArgs;
 use crate::exit::{Failure, LibraryError};
 use crate::input::Loaded;
 use crate::json::JsonText;
+use crate::not_narrowed;
 use crate::output::{Out, shown};
 use crate::selection::Context;
 use crate::size::{grouped, plural};
-
-impl LibraryError for NarrowError {
-    fn help(&self) -> Option<String> {
-        match self {
-            Self::Training => Some(
-                "extract the part without training first: `onnx extract MODEL --outputs NAME -o NEW`"
-                    .to_owned(),
-            ),
-            Self::NotTaken(Half::Bfloat16) => Some(
-                "operators take bfloat16 from version 13 on: `onnx convert MODEL --opset 22 -o NEW` first"
-                    .to_owned(),
-            ),
-            Self::NothingNarrow => Some(
-                "`onnx find MODEL 'type(float16, bfloat16)'` lists such values; `--dequantize` is for quantized weights"
-                    .to_owned(),
-            ),
-            Self::NotTaken(_) => Some("`onnx info MODEL` lists the operators and their versions".to_owned()),
-            Self::Weight { .. } => Some(
-                "are the files of the weights next to the model? `--data-dir DIR` names another folder"
-                    .to_owned(),
-            ),
-            Self::Invalid(_) => Some("`--except SELECTOR` leaves nodes as they are".to_owned()),
-            _ => None,
-        }
-    }
-}
 
 impl LibraryError for DequantizeError {}
 
@@ -109,16 +84,8 @@ pub(crate) fn convert(
         Some(half) => narrow(&mut loaded.model, half, &options),
         None => widen(&mut loaded.model, &options),
     };
-    let done = done.map_err(|error| {
-        let is_selected = !(args.only.is_empty() && args.except.is_empty());
-        let is_left_out =
-            is_selected && matches!(error, NarrowError::NotTaken(_) | NarrowError::NothingNarrow);
-        let failure = Failure::from(error);
-        match is_left_out {
-            true => failure.help("`--only` and `--except` may leave no node to change"),
-            false => failure,
-        }
-    })?;
+    let is_selected = !(args.only.is_empty() && args.except.is_empty());
+    let done = done.map_err(|error| not_narrowed::failure(&loaded.model, error, &options, is_selected))?;
     let settings =
         MeasureOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
     let measured = match args.without_run {
@@ -167,8 +134,12 @@ pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs:
 /// Tells what was done; without a format, numbers became `float`.
 fn describe(done: &Narrowed, half: Option<Half>, effect: &Effect, out: &Out) {
     let (before, after) = effect.bytes;
+    let removed = match done.removed_casts {
+        0 => String::new(),
+        count => format!(" and {} removed", grouped(count as u64)),
+    };
     out.summary(&format!(
-        "{} in {}, {} added, {} -> {} bytes of weights",
+        "{} in {}, {} added{removed}, {} -> {} bytes of weights",
         plural(done.nodes as u64, "node"),
         half.map_or(ElemType::Float, Half::elem),
         plural(done.casts as u64, "cast"),

@@ -281,6 +281,11 @@ fn of_weight(word: &str, words: &[String]) -> Option<Failure> {
 
 /// `convert --to fp16`: the name of a type is not that of a format.
 fn of_value(argument: &str, value: &str, words: &[String]) -> Option<Failure> {
+    let is_print = argument.starts_with("--to ") && words.iter().any(|word| word == "print");
+    if is_print && ["svg", "png", "html", "pdf"].contains(&value) {
+        let message = format!("`onnx print` writes text, and `{value}` is a picture or a page");
+        return Some(Failure::new(message).help("write `onnx draw IN -o OUT.svg`, `OUT.png` or `OUT.html`"));
+    }
     if !argument.starts_with("--to ") || !words.iter().any(|word| word == "convert") {
         return None;
     }

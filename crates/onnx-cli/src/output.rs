@@ -300,6 +300,13 @@ impl Out {
         }
     }
 
+    /// Says on standard error what follows from what the user asked for.
+    pub(crate) fn note(&self, message: &str, help: &str) {
+        if !self.quiet && !self.is_table() {
+            self.remark(Colours::of(Role::Severity(Severity::Note)), "note", message, Some(help));
+        }
+    }
+
     /// Tells on standard error what was done, and with `-v` in which time: without, the same input gives the same text.
     pub(crate) fn summary(&self, text: &str) {
         if self.quiet || (self.is_table() && self.verbose == 0) {

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use onnx_codec::ReadMode;
-use onnx_codec::file::read;
 use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_rewrite::{COSTLY_RULE, ExamineOptions, REFUTED_RULE, RuleFileError, RuleSet, examine};
 use onnx_schema::Registry;
-use onnx_types::Execution;
+use onnx_types::{Execution, Interrupt};
 
 use crate::exit::Failure;
 use crate::input::display_name;
+use crate::reading::read;
 use crate::size;
 
 /// The extension of rule files.
@@ -22,8 +22,8 @@ pub(crate) fn is_rule_file(path: &Path) -> bool {
 }
 
 /// The text of a rule file.
-pub(crate) fn text(path: &Path) -> Result<String, Failure> {
-    let bytes = read(path, ReadMode::Memory)?;
+pub(crate) fn text(path: &Path, interrupt: &Interrupt) -> Result<String, Failure> {
+    let bytes = read(path, ReadMode::Memory, interrupt)?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         Failure::new(format_args!("this is not UTF-8: {error}")).about(&display_name(path))
     })?;
@@ -31,21 +31,26 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
 }
 
 /// The rules of a file, each of which must lower the cost.
-pub(crate) fn load(path: &Path, registry: &Registry) -> Result<RuleSet, Failure> {
-    load_by(RuleSet::parse_with, path, registry)
+pub(crate) fn load(path: &Path, registry: &Registry, interrupt: &Interrupt) -> Result<RuleSet, Failure> {
+    load_by(RuleSet::parse_with, path, registry, interrupt)
 }
 
 /// The rules of a file, which are applied whatever they cost.
-pub(crate) fn load_whatever_cost(path: &Path, registry: &Registry) -> Result<RuleSet, Failure> {
-    load_by(RuleSet::parse_whatever_cost, path, registry)
+pub(crate) fn load_whatever_cost(
+    path: &Path,
+    registry: &Registry,
+    interrupt: &Interrupt,
+) -> Result<RuleSet, Failure> {
+    load_by(RuleSet::parse_whatever_cost, path, registry, interrupt)
 }
 
 fn load_by(
     parse: fn(&str, &Registry) -> Result<RuleSet, RuleFileError>,
     path: &Path,
     registry: &Registry,
+    interrupt: &Interrupt,
 ) -> Result<RuleSet, Failure> {
-    let text = text(path)?;
+    let text = text(path, interrupt)?;
     parse(&text, registry).map_err(|error| {
         Failure::of_text(&display_name(path), error.into_findings(), text.clone().into_bytes().into())
     })

@@ -59,9 +59,10 @@ pub(crate) struct SimplifyArgs {
 }
 
 pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let registry = args.edits.documents.registry()?;
+    let interrupt = args.edits.input.bounds.interrupt();
+    let registry = args.edits.documents.registry(&interrupt)?;
     let mut rules = RuleSet::standard().map_err(Failure::defect)?;
-    let target = (args.target != "none").then(|| targets::load(&args.target)).transpose()?;
+    let target = (args.target != "none").then(|| targets::load(&args.target, &interrupt)).transpose()?;
     let idioms = target.as_deref().map(targets::idioms).transpose()?;
     let fitted = |rules: RuleSet| match &target {
         Some(target) => target.fitted(rules),
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     };
     rules = fitted(rules);
     for path in &args.edits.rules {
-        rules = rules.and(&rule_files::load(path, &registry)?);
+        rules = rules.and(&rule_files::load(path, &registry, &interrupt)?);
     }
     if let Some(target) = &target {
         rules = rules.with_costs(target.all_costs());

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use onnx_compose::{TARGETS, Target, TargetError};
 use onnx_rewrite::IdiomSet;
+use onnx_types::Interrupt;
 use serde_json::{Value, json};
 
 use crate::exit::{Failure, LibraryError};
 use crate::output::{KEY, paint, shown};
+use crate::reading::read_text;
 
 /// The greatest length of a file in bytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -21,22 +23,17 @@ impl LibraryError for TargetError {
 }
 
 /// A target by its name, or from its file.
-pub(crate) fn load(name: &str) -> Result<Cow<'static, Target>, Failure> {
+pub(crate) fn load(name: &str, interrupt: &Interrupt) -> Result<Cow<'static, Target>, Failure> {
     if let Some(target) = Target::named(name) {
         return Ok(Cow::Borrowed(target));
     }
     let path = Path::new(name);
-    let size = std::fs::metadata(path).map(|metadata| metadata.len());
-    if size.is_err() && !name.contains(['.', '/']) {
+    if !path.exists() && !name.contains(['.', '/']) {
         let names: Vec<String> = TARGETS.iter().map(|(name, _)| format!("`{name}`")).collect();
         return Err(Failure::new(format_args!("no target is named `{}`", shown(name)))
             .help(format!("write {} or the file of a target", names.join(", "))));
     }
-    let failed = |error| Failure::not_readable(format_args!("{}: {error}", shown(name)));
-    if size.map_err(failed)? > MAX_BYTES {
-        return Err(Failure::new(format_args!("{}: the file is too large for a target", shown(name))));
-    }
-    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let text = read_text(path, (MAX_BYTES, "a target"), interrupt)?;
     Target::parse(&text).map(Cow::Owned).map_err(|error| Failure::from(error).about(&shown(name)))
 }
 

@@ -122,7 +122,8 @@ fn unknown_argument(
     let name = path.join(" ");
     let Some(long) = word.strip_prefix("--") else { return Some(surplus(word, path)) };
     let message = format!("`{name}` has no option `{}`", shown(word));
-    let nearest = onnx_schema::nearest(long, long_names(command).into_iter().chain(long_names(program)));
+    let all = long_names(command).into_iter().chain(long_names(program)).chain(["help", "version"]);
+    let nearest = onnx_schema::nearest(long, all);
     // An option of another command with this very name is what was meant.
     let others: Vec<String> = program
         .get_subcommands()
@@ -130,6 +131,9 @@ fn unknown_argument(
         .map(|other| format!("`onnx {} --{long}`", other.get_name()))
         .collect();
     let help = match (nearest, others.as_slice()) {
+        (_, [_, ..]) if path.len() == 1 => {
+            format!("write it after the command: `onnx COMMAND --{long}`; `onnx --help` lists the commands")
+        }
         (_, [one]) => format!("it is one of another command, {one}; `{name} --help` lists those of this one"),
         (_, [.., _]) if others.len() <= 4 => {
             format!(

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use onnx_diag::render::text;
 use onnx_diag::{Caps, Clean, Quoted, Sink};
 use onnx_ir::{Model, NodeId};
 use onnx_pass::{Equivalence, Exactness, PassOptions, Verdict, prove_models};
@@ -15,9 +14,7 @@ use onnx_version::{
 use serde::Serialize;
 
 use crate::exit::{Failure, LibraryError};
-use crate::input::Loaded;
-use crate::output::{BAD, Colours, DIM, HEADING, KEY, Out, paint, shown};
-use crate::progress::Progress;
+use crate::output::{BAD, DIM, HEADING, KEY, paint, shown};
 use crate::size::plural;
 
 impl LibraryError for VersionError {
@@ -241,7 +238,7 @@ pub(crate) fn plans(
     setting: Setting<'_>,
     wanted: Wanted,
 ) -> Result<Versions, Failure> {
-    twice(targets)?;
+    refuse_twice("--opset", targets)?;
     planned(model, targets, setting, wanted).map_err(|failure| failure.or_timeout(setting.execution))
 }
 
@@ -295,12 +292,12 @@ fn planned(
 }
 
 /// Refuses two versions of one operator set.
-fn twice(targets: &[Target]) -> Result<(), Failure> {
+pub(crate) fn refuse_twice(option: &str, targets: &[Target]) -> Result<(), Failure> {
     for (index, (name, version)) in targets.iter().enumerate() {
         let same = |(other, _): &&Target| name_of(other) == name_of(name);
         if let Some((_, first)) = targets.iter().take(index).find(same) {
             let name = name_of(name);
-            let message = format_args!("`--opset` gives the operator set {} two versions", Quoted(&name));
+            let message = format_args!("`{option}` gives the operator set {} two versions", Quoted(&name));
             let help = match first == version {
                 true => format!("give {version} once"),
                 false => format!("leave {first} or {version} away"),
@@ -538,22 +535,6 @@ fn line(facts: &VersionFacts, imported: i64) -> String {
         (false, true) => "no node changes".to_owned(),
         (false, false) => parts,
     }
-}
-
-/// Sets the version of the format, or reports what of the model it does not have.
-pub(crate) fn set_ir_version(
-    loaded: &mut Loaded,
-    version: i64,
-    progress: &Progress,
-    out: &Out,
-) -> Result<(), Failure> {
-    let Err(found) = onnx_version::set_ir_version(&mut loaded.model, version) else { return Ok(()) };
-    let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
-    progress.aside(|| out.findings(&found, &options));
-    let message = format_args!("the model cannot have IR version {version}");
-    Err(Failure::because_of_findings(message)
-        .about(&loaded.name)
-        .help("without `--ir-version`, the model keeps its version"))
 }
 
 #[cfg(test)]

@@ -115,9 +115,10 @@ fn narrow_fault(error: &NarrowError) -> Fault {
     match error {
         NarrowError::Stopped(stopped) => (*stopped).into(),
         NarrowError::Weight { reason, .. } => Fault::limited("LoadError", limit_of(reason), error),
-        NarrowError::NotTaken(Half::Bfloat16) => Fault::edit(format!(
-            "{error}; operators take bfloat16 from version 13 on: `convert(model, 22)` first"
-        )),
+        NarrowError::NotTaken(reason) => Fault::edit(match reason.versions.first() {
+            Some(version) => format!("{error}; `convert(model, {version})` first"),
+            None => error.to_string(),
+        }),
         error => Fault::edit(error),
     }
 }
@@ -239,7 +240,9 @@ pub(crate) fn dequantize<'py>(
 fn retype_fault(error: &RetypeError) -> Fault {
     match error {
         RetypeError::NotFound(_) => Fault::argument(error),
-        RetypeError::Cast { .. } => Fault::edit(format!("{error}; `convert(model, 22)` first")),
+        RetypeError::Cast { needed: Some(needed), .. } => {
+            Fault::edit(format!("{error}; `convert(model, {needed})` first"))
+        }
         error => Fault::edit(error),
     }
 }

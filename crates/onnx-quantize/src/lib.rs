@@ -71,8 +71,8 @@ pub use forms::{
 };
 pub use measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure, measure_on};
 pub use narrow::{
-    Half, NarrowError, NarrowOptions, Narrowed, RoundedTensor, RoundingLosses, WideNode, WideReason, narrow,
-    widen,
+    Half, NarrowError, NarrowOptions, Narrowed, NotTaken, RoundedTensor, RoundingLosses, WideNode,
+    WideReason, narrow, widen,
 };
 pub use registry::with_onnxruntime;
 pub use report::{Effect, weight_bytes};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::activations::{QuantizedValue, StaticReport};
 use crate::measure::MeasuredOutput;
-use crate::narrow::Narrowed;
+use crate::narrow::{Narrowed, WideNode};
 use crate::weights::{QuantizedWeight, WeightReport};
 
 /// How much smaller a model is, and how far its outputs are apart.
@@ -78,19 +78,24 @@ fn weight_to_json(weight: &QuantizedWeight) -> Value {
     })
 }
 
+/// The operators of nodes with the reasons, in the order of the first node of each, and numbers of nodes.
+pub(crate) fn by_operator(wide: &[WideNode]) -> Vec<(&str, &'static str, usize)> {
+    let mut rows: Vec<(&str, &'static str, usize)> = Vec::new();
+    for node in wide {
+        let (op, reason) = (node.op.as_str(), node.reason.text());
+        match rows.iter_mut().find(|row| row.0 == op && row.1 == reason) {
+            Some(row) => row.2 += 1,
+            None => rows.push((op, reason, 1)),
+        }
+    }
+    rows
+}
+
 impl Narrowed {
     /// Number of wide nodes of each operator, with the reason, in the order of the first one.
     #[must_use]
     pub fn wide_by_operator(&self) -> Vec<(&str, &'static str, usize)> {
-        let mut rows: Vec<(&str, &'static str, usize)> = Vec::new();
-        for node in &self.wide {
-            let (op, reason) = (node.op.as_str(), node.reason.text());
-            match rows.iter_mut().find(|row| row.0 == op && row.1 == reason) {
-                Some(row) => row.2 += 1,
-                None => rows.push((op, reason, 1)),
-            }
-        }
-        rows
+        by_operator(&self.wide)
     }
 
     /// What was done, as the report `number-format/1` has it; `to` is the new type.
@@ -115,6 +120,7 @@ impl Narrowed {
             "format": to.to_string(),
             "nodes": self.nodes,
             "casts": self.casts,
+            "removed_casts": self.removed_casts,
             "constants": self.constants,
             "wide": wide.collect::<Vec<_>>(),
             "tensors": tensors.collect::<Vec<_>>(),

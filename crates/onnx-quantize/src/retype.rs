@@ -15,9 +15,6 @@ pub enum RetypeError {
     /// The model has no such input or output.
     #[error("{} is not an input or output of the model", Quoted(.0))]
     NotFound(String),
-    /// An input and an output have the name: a value that the model returns as it gets it.
-    #[error("{} is an input and an output: its type is that of both", Quoted(.0))]
-    Both(String),
     /// Its type is not declared, or is not that of a tensor.
     #[error("{} is not declared as a tensor, and only tensors are cast", Quoted(.0))]
     NotTensor(String),
@@ -30,6 +27,8 @@ pub enum RetypeError {
         to: ElemType,
         /// The version.
         version: i64,
+        /// The first version that does.
+        needed: Option<i64>,
     },
     /// The input has a default, whose elements are of the old type.
     #[error("{} has a default of the old type", Quoted(.0))]
@@ -46,7 +45,8 @@ impl From<EditError> for RetypeError {
 }
 
 /// Gives an input or output of the main graph another element type: behind an input, or in front of an output, there is a `Cast`.
-/// An input that only `Cast` nodes use needs none. Returns the number of casts that were added.
+/// An input that only `Cast` nodes use needs none. A value that the model returns as it gets it has the new type as an input and as an
+/// output. Returns the number of casts that were added.
 ///
 /// ```
 /// use onnx_quantize::retype;
@@ -70,8 +70,7 @@ pub fn retype(model: &mut Model, name: &str, to: ElemType) -> Result<usize, Rety
     let input = graph.inputs().iter().copied().find(is_named);
     let output = graph.outputs().iter().map(GraphOutput::value).find(is_named);
     let (value, is_input) = match (input, output) {
-        (Some(_), Some(_)) => return Err(RetypeError::Both(name.to_owned())),
-        (Some(value), None) => (value, true),
+        (Some(value), _) => (value, true),
         (None, Some(value)) => (value, false),
         (None, None) => return Err(RetypeError::NotFound(name.to_owned())),
     };
@@ -88,7 +87,9 @@ pub fn retype(model: &mut Model, name: &str, to: ElemType) -> Result<usize, Rety
     let new = with_elem(&ty, to);
     let is_cast = |&(node, _): &(_, usize)| model.node(node).is(op::CAST);
     let uses = model.node_uses(value);
-    if is_input && !model.is_graph_output(value) && uses.iter().all(is_cast) {
+    let main = model.main_graph();
+    let is_result_of_branch = |at: &Use| matches!(at.user, User::Graph(graph) if graph != main);
+    if is_input && uses.iter().all(is_cast) && !model.value(value).uses().iter().any(is_result_of_branch) {
         model.set_type(value, Some(new));
         return Ok(0);
     }
@@ -108,7 +109,12 @@ fn require_cast(model: &Model, from: ElemType, to: ElemType) -> Result<(), Retyp
         let input = schema.input_for(0).is_some_and(|formal| schema.types_of(formal).contains_tensor(from));
         input && schema.output_for(0).is_some_and(|formal| schema.types_of(formal).contains_tensor(to))
     };
-    schema.filter(takes).map(|_| ()).ok_or(RetypeError::Cast { from, to, version })
+    if schema.filter(takes).is_some() {
+        return Ok(());
+    }
+    let all = onnx_schema::versions(domain::ONNX, op::CAST);
+    let newer = all.iter().filter(takes).map(Schema::since_version).find(|&since| since > version);
+    Err(RetypeError::Cast { from, to, version, needed: newer })
 }
 
 fn cast_input(model: &mut Model, value: ValueId, (old, new): (Type, Type)) -> Result<(), RetypeError> {
@@ -123,7 +129,8 @@ fn cast_input(model: &mut Model, value: ValueId, (old, new): (Type, Type)) -> Re
     let node = model.value(cast).producer();
     model.set_type(value, Some(new));
     model.set_type(cast, Some(old));
-    model.replace_uses_where(value, cast, |_, at| Some(at.user) != node.map(User::Node));
+    let stays = [node.map(User::Node), Some(User::Graph(graph))];
+    model.replace_uses_where(value, cast, |_, at| !stays.contains(&Some(at.user)));
     Ok(())
 }
 

@@ -57,10 +57,10 @@ pub(crate) struct ConvertArgs {
     pub(crate) opset: Vec<(String, i64)>,
     /// A condition that the conversion may rely on: `positive-sizes`, no size is 0 when the model runs. What is relied on is
     /// written into the metadata, as guards are.
-    #[arg(long, value_name = "CONDITION", value_enum, requires = "opset", conflicts_with = "prove")]
+    #[arg(long, value_name = "CONDITION", value_enum, requires = "opset", conflicts_with_all = ["prove", "number-format"])]
     pub(crate) assume: Option<ConvertAssume>,
     /// Prove or test that each converted node computes the same; if that is refuted, nothing is written.
-    #[arg(long, requires = "opset", hide_short_help = true)]
+    #[arg(long, requires = "opset", conflicts_with = "number-format", hide_short_help = true)]
     pub(crate) prove: bool,
     /// Set the version of the format, if it has everything that the model uses.
     #[arg(long, value_name = "N", hide_short_help = true)]

@@ -111,7 +111,7 @@ pub(crate) struct InterfaceArgs {
     #[arg(long, value_name = "SEL")]
     pub(crate) outputs: Vec<String>,
     /// Add an input: `x=float[N, 4]`.
-    #[arg(long, value_name = "NAME=TYPE")]
+    #[arg(long, value_name = "NAME=TYPE", conflicts_with = "inputs")]
     pub(crate) add_input: Vec<String>,
     /// Remove an input that is not used or has a default; with a file, that tensor takes its place.
     #[arg(long, value_name = "NAME[=FILE]")]
@@ -139,7 +139,7 @@ pub(crate) struct MetadataArgs {
     #[arg(long, value_name = "K=V")]
     pub(crate) metadata: Vec<String>,
     /// Remove a metadata entry of the model.
-    #[arg(long, value_name = "K", hide_short_help = true)]
+    #[arg(long, value_name = "K", conflicts_with = "remove_all_metadata", hide_short_help = true)]
     pub(crate) remove_metadata: Vec<String>,
     /// Set the tool that made the model.
     #[arg(long, value_name = "TEXT", hide_short_help = true)]

@@ -90,7 +90,8 @@ pub(crate) struct OutlineArgs {
     #[arg(long, value_name = "SEL")]
     pub(crate) only: Vec<String>,
     /// The function for `--only`: DOMAIN.NAME or DOMAIN.NAME:OVERLOAD.
-    #[arg(long, value_name = "NAME", requires = "only", default_value = "outlined.Part")]
+    #[arg(long, value_name = "NAME", requires = "only", conflicts_with_all = ["repeated", "domain", "min_nodes"])]
+    #[arg(default_value = "outlined.Part")]
     pub(crate) function: String,
     /// The domain of the functions of repeated blocks.
     #[arg(long, value_name = "DOMAIN", conflicts_with = "only", default_value = "outlined")]

@@ -7,6 +7,7 @@ use onnx_codec::ReadMode;
 use onnx_diag::{Caps, Policy};
 use onnx_ir::Model;
 use onnx_schema::Registry;
+use onnx_types::Interrupt;
 
 use crate::exit::Failure;
 use crate::format::Format;
@@ -48,19 +49,23 @@ pub(crate) struct DocumentArgs {
 
 impl DocumentArgs {
     /// The operators of ONNX, onnxruntime and the documents.
-    pub(crate) fn registry(&self) -> Result<Registry, Failure> {
-        documents::registry_with_onnxruntime(&self.ops)
+    pub(crate) fn registry(&self, interrupt: &Interrupt) -> Result<Registry, Failure> {
+        documents::registry_with_onnxruntime(&self.ops, interrupt)
     }
 
     /// The operators, for a model that is not written: the function bodies of the documents that it calls are added to it.
-    pub(crate) fn registry_with_bodies(&self, model: &mut Model) -> Result<Registry, Failure> {
-        self.link(model)?;
-        self.registry()
+    pub(crate) fn registry_with_bodies(
+        &self,
+        model: &mut Model,
+        interrupt: &Interrupt,
+    ) -> Result<Registry, Failure> {
+        self.link(model, interrupt)?;
+        self.registry(interrupt)
     }
 
     /// Adds the function bodies of the documents that a model calls.
-    pub(crate) fn link(&self, model: &mut Model) -> Result<LinkedBodies, Failure> {
-        LinkedBodies::add(&self.ops, model)
+    pub(crate) fn link(&self, model: &mut Model, interrupt: &Interrupt) -> Result<LinkedBodies, Failure> {
+        LinkedBodies::add(&self.ops, model, interrupt)
     }
 }
 

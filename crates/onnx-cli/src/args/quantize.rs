@@ -85,6 +85,7 @@ pub(crate) struct QuantizeArgs {
     pub(crate) per_channel: bool,
     /// A scale for each N elements along the axis that is summed over.
     #[arg(long, value_name = "N", requires = "weights_only")]
+    #[arg(conflicts_with_all = ["dynamic", "calibrate", "ranges", "save_ranges", "samples", "method", "keep_biases", "weight_type", "losses"])]
     pub(crate) block: Option<usize>,
     /// No zero points: zero is in the middle of the range. Signed weights have none anyhow.
     #[arg(long)]

@@ -37,12 +37,8 @@ pub(crate) use model::ModelChecks;
 use fix::Repaired;
 use report::Totals;
 
-pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let target = args.target.as_deref().map(targets::load).transpose()?;
-    let mut policy = args.input.severity.policy(severities(args, target.as_deref())?)?;
-    if !args.notes {
-        policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
-    }
+/// Refuses options that would have no effect.
+fn refuse_idle(args: &CheckArgs) -> Result<(), Failure> {
     if args.part == Part::Model && (args.ir_version.is_some() || !args.opsets.is_empty()) {
         return Err(Failure::new("a model states its IR version and its operator sets itself")
             .help("`--ir-version` and `--opset` are for parts: see `--as`"));
@@ -51,7 +47,26 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         return Err(Failure::new("`--shapes` is for whole models, and a part of one is given")
             .help("leave `--shapes` or `--as` away"));
     }
-    let registry = args.documents.registry()?;
+    let of_specification = [(args.notes, "--notes"), (args.recommendations, "--recommendations")];
+    let given = of_specification.into_iter().find(|(is_given, _)| *is_given);
+    match given.filter(|_| args.profile == RuleProfile::Reference) {
+        Some((_, option)) => Err(Failure::new(format_args!(
+            "`{option}` is not for `--profile reference`: the reference reports errors only"
+        ))
+        .help("leave one of them out")),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let interrupt = args.input.bounds.interrupt();
+    let target = args.target.as_deref().map(|name| targets::load(name, &interrupt)).transpose()?;
+    let mut policy = args.input.severity.policy(severities(args, target.as_deref())?)?;
+    if !args.notes {
+        policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
+    }
+    refuse_idle(args)?;
+    let registry = args.documents.registry(&interrupt)?;
     let extensions: &[&str] =
         if args.part == Part::Model { &["onnx", "onnxops", "onnxrules"] } else { &["pb"] };
     let files = match fix::repair_into(args, out)? {
@@ -125,9 +140,9 @@ fn checked(
         if args.fix {
             return Err(Failure::new("only models are repaired").about(&display_name(path)));
         }
-        let text = rule_files::text(path)?;
-        let mut sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
         let execution = args.input.bounds.execution();
+        let text = rule_files::text(path, &execution.interrupt)?;
+        let mut sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
         rule_files::check(&text, args.prove.then_some(&execution), registry, &mut sink);
         execution.interrupt.check()?;
         return Ok(Checked {
@@ -147,7 +162,7 @@ fn checked(
                 .help("leave `--fix` away to see what is wrong with the document"));
         }
         let sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
-        return operator_set::check(path, sink, registry);
+        return operator_set::check(path, sink, registry, &args.input.bounds.interrupt());
     }
     let is_repaired = args.output_file.is_some() && !args.dry_run;
     let mut repaired = if args.fix && !is_repaired { fix::repair(path, args)? } else { Repaired::default() };

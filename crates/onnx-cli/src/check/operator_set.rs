@@ -6,6 +6,7 @@ use onnx_check::{CheckOptions, check_operator_set};
 use onnx_codec::operator_set::declared;
 use onnx_diag::Sink;
 use onnx_schema::Registry;
+use onnx_types::Interrupt;
 
 use super::Checked;
 use super::fix::Repaired;
@@ -15,8 +16,13 @@ use crate::ops::documents::{self, Read};
 use crate::rules;
 
 /// Adds to `sink` what is wrong with the document in a file.
-pub(super) fn check(path: &Path, mut sink: Sink, registry: &Registry) -> Result<Checked, Failure> {
-    let Read { document, signatures, findings } = documents::load(path)?;
+pub(super) fn check(
+    path: &Path,
+    mut sink: Sink,
+    registry: &Registry,
+    interrupt: &Interrupt,
+) -> Result<Checked, Failure> {
+    let Read { document, signatures, findings } = documents::load(path, interrupt)?;
     let bytes = path.metadata().ok().map(|metadata| metadata.len());
     sink.merge(findings);
     let wrong = |error: &dyn std::fmt::Display| {

@@ -12,9 +12,10 @@ use crate::run::FeedArgs;
 
 const COMPARE_EXAMPLES: &str = "\
 Floats are equal if |a - b| <= atol + rtol * |b|, or within the distance in units in the last place;
-NaN equals NaN; integers, strings and truth values are compared exactly. The defaults depend on the
-element type and are printed. Exit status 1: an output is beyond its tolerance, or only one of the
-models has it; 2: nothing was compared.
+NaN equals NaN, and an infinity itself: such elements (masks) have no error, and are left out of the
+cosine and the ratio of signal to noise. Integers, strings and truth values are compared exactly.
+The defaults depend on the element type and are printed. Exit status 1: an output is beyond its
+tolerance, or only one of the models has it; 2: nothing was compared.
 
 Examples:
   onnx compare a.onnx b.onnx                        generated inputs; sizes 0 and 1, too
@@ -66,7 +67,7 @@ pub(crate) struct CompareArgs {
     pub(crate) inner: bool,
     /// With `--inner`: a row for each pair of values, with the errors, the cosine of the angle between them and the ratio of
     /// signal to noise; the least similar ones are first.
-    #[arg(long, requires = "inner")]
+    #[arg(long, requires = "inner", conflicts_with = "with")]
     pub(crate) all: bool,
     /// Compare a value of A with the value of B that has another name: an input, an output or an inner value (repeatable).
     #[arg(long, value_name = "A=B")]

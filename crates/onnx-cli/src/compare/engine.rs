@@ -203,7 +203,7 @@ fn all(
     sets: &[Vec<Set>],
     engine: &Engine,
 ) -> Result<Vec<Run>, Failure> {
-    let registry = args.documents.registry()?;
+    let registry = args.documents.registry(&a.execution.interrupt)?;
     let source = a.source()?;
     let inference = a.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
     let seed = args.feeds.seed.unwrap_or_default();

@@ -16,7 +16,7 @@ use onnx_shape_infer::{InferOptions, Inference};
 use onnx_types::{Dim, Symbol};
 
 use crate::exit::{Failure, Outcome};
-use crate::input::{Loaded, display_name, is_stdin, load};
+use crate::input::{Loaded, display_name, load};
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::run::{
@@ -85,10 +85,6 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         return engine::run(args, out);
     }
     let b = engine::second(args)?;
-    if is_stdin(&args.a) && is_stdin(b) {
-        return Err(Failure::new("only one model can come from standard input")
-            .help("write the other one to a file: `onnx compare FILE -`"));
-    }
     let sets = combinations(&args.sizes)?;
     let progress = Progress::start("comparing", 1);
     let [a, b] = [args.a.as_path(), b].map(|path| {
@@ -99,9 +95,9 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| a.report_complete(&args.input.severity, out))?;
     progress.aside(|| b.report_complete(&args.input.severity, out))?;
     progress.aside(|| generate_stripped(&mut a, out).and_then(|()| generate_stripped(&mut b, out)))?;
-    let registry = args.documents.registry()?;
+    let registry = args.documents.registry(&args.input.bounds.interrupt())?;
     for loaded in [&mut a, &mut b] {
-        args.documents.link(&mut loaded.model)?;
+        args.documents.link(&mut loaded.model, &loaded.execution.interrupt)?;
     }
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;
@@ -276,6 +272,10 @@ impl Models<'_> {
             for size in [1, 0] {
                 sets.push(first.open.iter().map(|dim| (dim.clone(), size)).collect());
             }
+        }
+        if !first.is_generated && args.runs.is_some_and(|runs| runs > 1) {
+            return Err(Failure::new("`--runs` repeats runs on generated inputs, and all inputs are given")
+                .help("leave it out"));
         }
         // One run proves little: signs, for example, are chosen at random.
         let default = if sets.len() == 1 { RUNS } else { 1 };

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CostArgs, out: &mut Out) -> Result<Outcome, Failure> {
 fn measured(loaded: &mut Loaded, args: &CostArgs, set: &[Set]) -> Result<Cost, Failure> {
     let sizes = sizes::bind(&mut loaded.model, set)?;
     let source = loaded.source()?;
-    let registry = args.documents.registry_with_bodies(&mut loaded.model)?;
+    let registry = args.documents.registry_with_bodies(&mut loaded.model, &loaded.execution.interrupt)?;
     let options = CostOptions::default()
         .with_registry(&registry)
         .with_data(&source)

@@ -27,6 +27,8 @@ pub(super) struct Item<'a> {
     renamed_nodes: Vec<Pair<'a>>,
     renamed_functions: Vec<Functions>,
     imports: Vec<&'a str>,
+    /// The version of the format, if it is another one.
+    ir_version: Option<i64>,
     descriptions: u64,
 }
 
@@ -108,6 +110,7 @@ impl<'a> Item<'a> {
                 .map(|(from, to)| Functions { from: from.to_string(), to: to.to_string() })
                 .collect(),
             imports: done.into_iter().flat_map(|done| &done.imports).map(String::as_str).collect(),
+            ir_version: done.and_then(|done| done.ir_version),
             descriptions: done.map_or(0, |done| done.metadata as u64),
         }
     }

@@ -1,5 +1,6 @@
 //! `onnx edit`: names, inputs and outputs, sizes, and metadata of a model.
 
+mod ir_version;
 mod item;
 pub(crate) mod sizes;
 mod small;
@@ -36,6 +37,7 @@ use crate::run::files;
 use crate::{selection, size, store, versions, weights};
 
 pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    refuse_idle(args)?;
     let in_place = args.in_place.in_place;
     let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
@@ -56,6 +58,7 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let small = SmallEdits::new(&mut loaded.model, &args.small, &registry)?;
     let before = if args.small.is_empty() { None } else { Some(small::defects(&loaded, &registry)?) };
+    let before_version = ir_version::Before::new(&loaded.model, args);
     let imports = imports(&mut loaded.model, &args.import)?;
     let had_errors = check(&loaded.model, &CheckOptions::default()).has_errors();
     let done =
@@ -70,14 +73,15 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
         Err(ComposeError::Stopped(stopped)) => return Err(stopped.into()),
         Err(error) => (None, error.findings(&loaded.model)),
     };
-    if let Some(version) = args.ir_version.filter(|_| done.is_some()) {
-        versions::set_ir_version(&mut loaded, version, &progress, out)?;
-    }
+    let ir_version = match done {
+        Some(_) => before_version.finish(&mut loaded, args, &progress, out)?,
+        None => None,
+    };
     let found = match (before, &done) {
         (Some(before), Some(_)) => small::new_errors(&before, small::defects(&loaded, &registry)?),
         _ => found,
     };
-    let done = done.map(|done| Done { imports, ir_version: args.ir_version, ..done });
+    let done = done.map(|done| Done { imports, ir_version, ..done });
     let judged = Judged::by(small::policy(), found, &loaded, &args.input.severity)?;
     let item = Item::new(&loaded, done.as_ref());
     progress.aside(|| {
@@ -97,6 +101,25 @@ pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     Ok(Outcome::Fine)
 }
 
+/// Refuses options that would have no effect.
+fn refuse_idle(args: &EditArgs) -> Result<(), Failure> {
+    let renames = !args.rename.is_empty() || args.prefix.is_some() || args.remove_prefix.is_some();
+    if !args.names_of.is_empty() && !renames {
+        return Err(Failure::new("`--names-of` is for `--rename`, `--prefix` and `--remove-prefix`")
+            .help("add one of them, or leave `--names-of` away"));
+    }
+    let is_removed_only = |text: &&String| !text.contains('=');
+    let removed = args.interface.remove_input.iter().find(is_removed_only);
+    match removed.filter(|_| !args.interface.inputs.is_empty()) {
+        Some(removed) => Err(Failure::new(format_args!(
+            "`--inputs` removes all inputs that it does not list, `--remove-input {}` too",
+            shown(removed)
+        ))
+        .help("leave one of them out")),
+        None => Ok(()),
+    }
+}
+
 /// Suggests to change axes of several inputs together, if only those of some inputs are changed and that is refused.
 fn help_with_axes(model: &Model, set: &[String], is_fixed: bool, out: &Out) {
     let is_axis = set.iter().any(|text| text.contains("]=") || text.contains("],"));
@@ -111,6 +134,7 @@ fn help_with_axes(model: &Model, set: &[String], is_fixed: bool, out: &Out) {
 
 /// Imports versions of operator sets. Returns the operator sets whose import changes.
 fn imports(model: &mut Model, wanted: &[(String, i64)]) -> Result<Vec<String>, Failure> {
+    versions::refuse_twice("--import", wanted)?;
     let mut changed = Vec::new();
     for (domain, version) in wanted {
         let symbol = model.intern(domain);
@@ -126,7 +150,7 @@ fn imports(model: &mut Model, wanted: &[(String, i64)]) -> Result<Vec<String>, F
 struct Done {
     /// The operator sets that are imported in another version.
     imports: Vec<String>,
-    /// The version of the format, if it was asked for.
+    /// The version of the format, if it is another one.
     ir_version: Option<i64>,
     sizes: Resized,
     names: NameChanges,
@@ -495,11 +519,20 @@ fn metadata(args: &MetadataArgs) -> Result<Vec<MetadataEdit>, Failure> {
     edits.extend(args.remove_docs.then_some(MetadataEdit::RemoveDocs));
     edits.extend(args.remove_all_metadata.then_some(MetadataEdit::RemoveMetadata));
     edits.extend(args.remove_metadata.iter().cloned().map(MetadataEdit::Remove));
+    let mut keys = HashSet::new();
     for text in &args.metadata {
         let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
             Failure::new(format_args!("`{}` is not K=V", shown(text)))
                 .help("write a key and its value: `author=me`")
         })?;
+        if args.remove_metadata.iter().any(|other| other == key) {
+            return Err(Failure::new(format_args!("`{}` is set and removed", shown(key)))
+                .help("leave `--metadata` or `--remove-metadata` away"));
+        }
+        if !keys.insert(key) {
+            return Err(Failure::new(format_args!("`{}` is given two values", shown(key)))
+                .help("give each key one `--metadata`"));
+        }
         edits.push(MetadataEdit::Set(key.to_owned(), value.to_owned()));
     }
     edits.extend(args.producer_name.clone().map(MetadataEdit::ProducerName));

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{ComposeError, EditOptions, set_outputs};
 use onnx_diag::{Caps, Policy, Severity, Sink};
-use onnx_ir::{AttrValue, Attribute, GraphOutput, Model, NewNode, NodeId, Position, ValueId};
-use onnx_schema::{AttrKind, Registry, SchemaRef, op};
+use onnx_ir::{AttrValue, Attribute, GraphOutput, Model, NewNode, NodeId, Position, User, ValueId};
+use onnx_schema::{AttrKind, Registry, SchemaRef, normalize_domain, op};
 use onnx_shape_infer::fault::CONDITIONAL;
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
@@ -61,15 +61,28 @@ impl SmallEdits {
     pub(super) fn new(model: &mut Model, args: &SmallEditArgs, registry: &Registry) -> Result<Self, Failure> {
         let mut edits = Self::default();
         for text in &args.operator {
-            edits.operators.extend(operators(model, text)?);
+            let found = operators(model, text)?;
+            let is_known = |node: &NodeId| edits.operators.iter().any(|(other, _)| other == node);
+            refuse_second(model, found.iter().map(|(node, _)| *node).find(is_known), "operator", text)?;
+            edits.operators.extend(found);
         }
         for text in &args.attribute {
             let changes = attribute(model, text, &edits.operators, registry)?;
+            let is_known = |(node, change): &&(NodeId, Change)| {
+                edits.attributes.iter().any(|(other, known)| other == node && known.name == change.name)
+            };
+            let second = changes.iter().find(is_known).map(|(node, _)| *node);
+            refuse_second(model, second, "attribute", text)?;
             edits.attributes.extend(changes);
         }
         for text in &args.declare {
             let (name, ty) = super::added_input(model, text)?;
             for value in selection::values(model, std::slice::from_ref(&name))? {
+                if edits.types.iter().any(|(other, _)| *other == value) {
+                    let name = shown(model.str(model.value(value).name()));
+                    return Err(Failure::new(format_args!("`{name}` is given two types"))
+                        .help("give each value one `--declare`"));
+                }
                 edits.types.push((value, ty.clone()));
             }
         }
@@ -90,25 +103,30 @@ impl SmallEdits {
 
     /// Sets operators, attributes and declared types.
     pub(super) fn apply(&self, model: &mut Model) -> Result<SmallCounts, ComposeError> {
+        let mut counts = SmallCounts { layouts: self.layouts.len(), ..SmallCounts::default() };
         for (node, operator) in &self.operators {
             let domain = model.intern(&operator.domain);
             let name = model.intern(&operator.name);
             let overload = model.intern(&operator.overload);
+            let record = model.node(*node);
+            let before = (record.domain(), record.op(), record.overload());
+            counts.operators += usize::from(before != (normalize_domain(domain), name, overload));
             model.set_op(*node, domain, name, overload);
         }
         for (node, change) in &self.attributes {
             let name = model.intern(&change.name);
+            let before = model.node(*node).attributes().iter().find(|attribute| attribute.name() == name);
+            counts.attributes += usize::from(before.map(Attribute::value) != change.value.as_ref());
             match &change.value {
                 Some(value) => model.set_attribute(*node, Attribute::new(name, value.clone()))?,
                 None => _ = model.remove_attribute(*node, name),
             }
         }
         for (value, ty) in &self.types {
+            counts.types += usize::from(model.ty(*value) != Some(ty));
             model.set_type(*value, Some(ty.clone()));
         }
-        let (attributes, types) = (self.attributes.len(), self.types.len());
-        let operators = self.operators.len();
-        Ok(SmallCounts { operators, attributes, types, layouts: self.layouts.len() })
+        Ok(counts)
     }
 
     /// Puts transpositions behind inputs and before outputs.
@@ -127,6 +145,17 @@ impl SmallEdits {
         }
         Ok(())
     }
+}
+
+/// Refuses a second value of one node.
+fn refuse_second(model: &Model, second: Option<NodeId>, what: &str, text: &str) -> Result<(), Failure> {
+    let Some(node) = second else { return Ok(()) };
+    let record = model.node(node);
+    let node =
+        [record.name(), record.op()].map(|name| model.str(name)).into_iter().find(|name| !name.is_empty());
+    let node = shown(node.unwrap_or_default());
+    let message = format_args!("`--{what} {}` gives the node `{node}` a second value", shown(text));
+    Err(Failure::new(message).help("give it once: selectors of several options may denote one node"))
 }
 
 /// Reads `SEL=OP`, where a selector can contain `=`.
@@ -298,17 +327,12 @@ fn layouts(model: &Model, text: &str) -> Result<Vec<Layout>, Failure> {
 
 /// A layout of an input or output.
 fn layout(model: &Model, value: ValueId, outer: &str, inner: &str) -> Result<Layout, Failure> {
-    let graph = model.graph(model.main_graph());
     let name = model.str(model.value(value).name());
-    let is_output = |value: ValueId| graph.outputs().iter().any(|output| output.value() == value);
-    if graph.inputs().contains(&value) && is_output(value) {
-        return Err(Failure::new(format_args!("`{}` is an input and an output", shown(name)))
-            .help("put an `Identity` between them, as `onnx check --fix` does"));
-    }
     let rank = model.ty(value).and_then(Type::shape).map(|shape| shape.dims().len());
     if rank != Some(outer.len()) {
         let layouts = "a layout has a letter for each axis: `NLC`, `NHWC` or `NDHWC`, or with the channels behind the batch";
-        let help = rank.map_or("`onnx edit --declare` declares a type", |_| layouts);
+        let declared = "`onnx edit MODEL --declare 'NAME=float[N, 3, 224, 224]' -o NEW` declares a type";
+        let help = rank.map_or(declared, |_| layouts);
         let rank = rank.map_or("an unknown number of".to_owned(), |rank| rank.to_string());
         return Err(Failure::new(format_args!(
             "`{}` has {rank} axes, `{outer}` has {}",
@@ -349,16 +373,20 @@ fn new_value_like(model: &mut Model, value: ValueId, end: &str) -> ValueId {
 
 fn transpose_input(model: &mut Model, layout: &Layout) -> Result<(), ComposeError> {
     let (graph, input) = (model.main_graph(), layout.value);
+    let ty = model.ty(input).cloned();
+    if let Some(ty) = &ty {
+        model.set_type(input, Some(permuted(ty, &layout.outside)));
+    }
+    if model.value(input).uses().iter().all(|at| at.user == User::Graph(graph)) {
+        return Ok(());
+    }
     let inner = new_value_like(model, input, "_transposed");
-    model.replace_value(input, inner);
+    // An output that is the input has the layout of both.
+    model.replace_uses_where(input, inner, |_, at| at.user != User::Graph(graph));
     let inside = inverse(&layout.outside);
     let node = transposition(model, &inside, input, inner);
     model.add_node(Position::Start(graph), node)?;
-    let ty = model.ty(input).cloned();
-    if let Some(ty) = ty {
-        model.set_type(input, Some(permuted(&ty, &layout.outside)));
-        model.set_type(inner, Some(ty));
-    }
+    model.set_type(inner, ty);
     Ok(())
 }
 

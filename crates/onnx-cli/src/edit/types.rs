@@ -2,7 +2,6 @@
 
 use onnx_ir::Model;
 use onnx_quantize::{RetypeError, retype};
-use onnx_schema::{Schema, domain, op};
 use onnx_types::{ElemClass, ElemType};
 
 use crate::exit::{Failure, LibraryError};
@@ -12,18 +11,12 @@ impl LibraryError for RetypeError {
     fn help(&self) -> Option<String> {
         Some(match self {
             Self::NotFound(_) => "`onnx info MODEL --all` lists inputs and outputs".to_owned(),
-            Self::Both(_) => {
-                "`onnx edit MODEL --rename` cannot separate them; add an `Identity` in the text format"
-                    .to_owned()
-            }
             Self::NotTensor(_) => {
                 "`onnx infer MODEL -o NEW` declares types that follow from the operators".to_owned()
             }
-            Self::Cast { from, to, version } => match cast_since(*from, *to) {
-                Some(needed) if needed > *version => {
-                    format!("`onnx convert MODEL --opset {needed} -o NEW` first")
-                }
-                _ => "no version of `Cast` converts these types".to_owned(),
+            Self::Cast { needed, .. } => match needed {
+                Some(needed) => format!("`onnx convert MODEL --opset {needed} -o NEW` first"),
+                None => "no version of `Cast` converts these types".to_owned(),
             },
             Self::Default(_) => {
                 "`onnx rewrite MODEL --pass no-initializer-inputs -o NEW` makes it a constant".to_owned()
@@ -31,16 +24,6 @@ impl LibraryError for RetypeError {
             _ => return None,
         })
     }
-}
-
-/// The first version of `Cast` that converts a type to another one.
-fn cast_since(from: ElemType, to: ElemType) -> Option<i64> {
-    let takes = |schema: &Schema| {
-        let input = schema.input_for(0).is_some_and(|formal| schema.types_of(formal).contains_tensor(from));
-        input && schema.output_for(0).is_some_and(|formal| schema.types_of(formal).contains_tensor(to))
-    };
-    let all = onnx_schema::versions(domain::ONNX, op::CAST);
-    all.iter().find(|schema| takes(schema)).map(|schema| schema.since_version())
 }
 
 /// The help for what is not a selector and an element type.
@@ -68,6 +51,9 @@ pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, 
     let mut changed = Vec::new();
     for (name, elem) in wanted {
         let before = port_type(model, &name);
+        if before == Some(elem) {
+            continue;
+        }
         let casts = retype(model, &name, elem)?;
         let is_cut = before.is_some_and(ElemType::is_float)
             && matches!(elem.class(), ElemClass::Int | ElemClass::Uint);

@@ -7,13 +7,9 @@ mod link;
 
 use crate::args::MergeArgs;
 use crate::exit::{Failure, Outcome};
-use crate::input::is_stdin;
 use crate::output::Out;
 
 pub(crate) fn run(args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    if args.link.iter().chain(&args.input_files).filter(|path| is_stdin(path)).count() > 1 {
-        return Err(Failure::new("only one model can come from standard input"));
-    }
     match args.input_files.as_slice() {
         [input] if !args.link.is_empty() && !args.joins() => link::run(input, args, out),
         [_] => Err(Failure::new("there is only one model")

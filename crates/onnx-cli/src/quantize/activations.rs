@@ -12,7 +12,7 @@ use onnx_quantize::{
     quantize_calibrated,
 };
 use onnx_schema::Registry;
-use onnx_types::{ElemType, Execution};
+use onnx_types::{ElemType, Execution, Interrupt};
 use serde_json::Value;
 
 use super::elem;
@@ -23,6 +23,7 @@ use crate::input::Loaded;
 use crate::number_formats::{GENERATED_INPUTS, error_line};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
+use crate::reading::read_text;
 use crate::selection::Context;
 use crate::size::{grouped, plural};
 use crate::{store, targets};
@@ -110,7 +111,7 @@ pub(super) fn refuse(args: &QuantizeArgs) -> Result<(), Failure> {
 }
 
 /// The table of a target.
-fn table(name: &str) -> Result<Quantization, Failure> {
+fn table(name: &str, interrupt: &Interrupt) -> Result<Quantization, Failure> {
     if let Some(table) = Quantization::named(name) {
         return Ok(table);
     }
@@ -119,21 +120,16 @@ fn table(name: &str) -> Result<Quantization, Failure> {
         return Err(Failure::new(format_args!("no target is named `{}`", shown(name)))
             .help(format!("write {} or the file of a target", names.join(", "))));
     }
-    targets::load(name)?.quantization.clone().ok_or_else(|| {
+    targets::load(name, interrupt)?.quantization.clone().ok_or_else(|| {
         Failure::new(format_args!("the target `{}` has no `quantization`", shown(name)))
             .help(format!("docs/targets.md describes it; tables of the command are {}", names.join(", ")))
     })
 }
 
 /// The ranges of a file.
-fn read_ranges(path: &Path) -> Result<Ranges, Failure> {
-    let name = path.display().to_string();
-    let failed = |error| Failure::not_readable(format_args!("{}: {error}", shown(&name)));
-    if std::fs::metadata(path).map_err(failed)?.len() > MAX_BYTES {
-        return Err(Failure::new(format_args!("{}: the file is too large for ranges", shown(&name))));
-    }
-    let text = std::fs::read_to_string(path).map_err(failed)?;
-    Ranges::parse(&text).map_err(|error| Failure::from(error).about(&shown(&name)))
+fn read_ranges(path: &Path, interrupt: &Interrupt) -> Result<Ranges, Failure> {
+    let text = read_text(path, (MAX_BYTES, "ranges"), interrupt)?;
+    Ranges::parse(&text).map_err(|error| Failure::from(error).about(&shown(&path.to_string_lossy())))
 }
 
 /// Warns of ranges of values that the model does not have, and fails if it has none of them.
@@ -175,8 +171,10 @@ pub(super) fn quantize(
     progress: &Progress,
     out: &mut Out,
 ) -> Result<Value, Failure> {
-    let table = table(args.target.as_deref().unwrap_or("generic"))?;
-    let known = args.calibration.ranges.as_deref().map(read_ranges).transpose()?;
+    let interrupt = &loaded.execution.interrupt;
+    let table = table(args.target.as_deref().unwrap_or("generic"), interrupt)?;
+    let known = args.calibration.ranges.as_deref();
+    let known = known.map(|path| read_ranges(path, interrupt)).transpose()?;
     if let (Some(ranges), Some(path)) = (&known, &args.calibration.ranges) {
         check_names(loaded, ranges, &path.display().to_string(), out)?;
     }

@@ -91,6 +91,12 @@ fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
     let is_measured = args.measure || args.budget.is_some();
     let idle = [
         (
+            calibration.calibrate.is_some() && calibration.seed.is_some(),
+            "--seed",
+            "`--calibrate`: no inputs are generated",
+            "leave one of them out",
+        ),
+        (
             args.weights_only && args.target.is_some() && args.form == QuantizedForm::Qdq,
             "--target",
             "`--weights-only`: no operator computes with quantized numbers",
@@ -158,7 +164,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let registry = documents::registry_with_onnxruntime(&[])?;
+    let registry = documents::registry_with_onnxruntime(&[], &args.input.bounds.interrupt())?;
     let severity = &args.input.severity;
     progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     let inputs = loaded.files()?;

@@ -143,13 +143,23 @@ pub(crate) enum Assume {
     Guards,
 }
 
+/// The pass that computes constants.
+const FOLDING: &str = "folded-constants";
+
 pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let registry = args.edits.documents.registry()?;
+    let interrupt = args.edits.input.bounds.interrupt();
+    let registry = args.edits.documents.registry(&interrupt)?;
     let names: Vec<&str> = args.passes.iter().map(|name| name.trim()).collect();
     let named = Pipeline::named(&names, &registry).map_err(|error| unknown(&error))?;
     let mut passes: Vec<Pass> = named.passes().cloned().collect();
+    if args.edits.fold_quantized && !passes.iter().any(|pass| pass.name() == FOLDING) {
+        return Err(Failure::new(format_args!(
+            "`--fold-quantized` is for the pass `{FOLDING}`, which does not run"
+        ))
+        .help(format!("add `--pass {FOLDING}`, or leave it out")));
+    }
     for path in &args.edits.rules {
-        passes.push(rule_files::load_whatever_cost(path, &registry)?.pass(display_name(path)));
+        passes.push(rule_files::load_whatever_cost(path, &registry, &interrupt)?.pass(display_name(path)));
     }
     let pipeline = Pipeline::new().then(passes);
     let pipeline = if args.repeat { pipeline.repeated().map_err(|error| opposed(&error))? } else { pipeline };
@@ -205,7 +215,7 @@ pub(crate) fn edit(
     kind: &Kind<'_>,
     out: &mut Out,
 ) -> Result<Outcome, Failure> {
-    let registry = args.documents.registry()?;
+    let registry = args.documents.registry(&args.input.bounds.interrupt())?;
     let in_place = args.in_place.in_place;
     let changed = Changed { path: input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;

@@ -222,7 +222,7 @@ fn inspect(row: &mut Row, model: &Model) {
 
 /// Counts what `onnx check` finds.
 fn check(row: &mut Row, loaded: &mut Loaded) -> Result<(), Ended> {
-    let registry = documents::registry_with_onnxruntime(&[])
+    let registry = documents::registry_with_onnxruntime(&[], &loaded.execution.interrupt)
         .map_err(|failure| Ended::new("BugError", failure.message))?;
     let checks = ModelChecks::new(&registry, &loaded.execution.limits);
     let mut found = checks.sink();

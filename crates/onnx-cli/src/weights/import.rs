@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use onnx_codec::ReadMode;
-use onnx_codec::file::read;
 use onnx_eval::Value;
 use onnx_types::tensor::Tensor;
 use onnx_types::{Shape, Type};
@@ -19,6 +18,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
+use crate::reading::read;
 use crate::run::files::Archive;
 use crate::run::{extension, file_value};
 use crate::size::plural;
@@ -84,7 +84,7 @@ fn from_file(path: &Path, mode: ReadMode, loaded: &Loaded) -> Result<Vec<Replace
     }
     let about = |failure: Failure, path: &Path| failure.about(&display_name(path));
     let open = |path: &Path| -> Result<Safetensors, Failure> {
-        let bytes = read(path, mode)?;
+        let bytes = read(path, mode, &loaded.execution.interrupt)?;
         let most = loaded.execution.limits.tensors;
         parse(&bytes, most).map_err(|error| about(error.into(), path))
     };
@@ -95,7 +95,7 @@ fn from_file(path: &Path, mode: ReadMode, loaded: &Loaded) -> Result<Vec<Replace
         Ok::<(), Failure>(())
     };
     if extension(path) == "json" {
-        let text = read(path, ReadMode::Memory)?;
+        let text = read(path, ReadMode::Memory, &loaded.execution.interrupt)?;
         let index = parse_index(&text).map_err(|error| about(error.into(), path))?;
         let directory = path.parent().unwrap_or(Path::new(""));
         for name in index.file_names() {
@@ -164,7 +164,7 @@ fn from_argument(text: &str, loaded: &Loaded) -> Result<Replacement, Failure> {
 /// The tensor of a name in a file, or its only one.
 fn of_safetensors(path: &Path, name: &str, loaded: &Loaded) -> Result<Tensor, Failure> {
     let about = |failure: Failure| failure.about(&display_name(path));
-    let bytes = read(path, ReadMode::Memory)?;
+    let bytes = read(path, ReadMode::Memory, &loaded.execution.interrupt)?;
     let file = parse(&bytes, loaded.execution.limits.tensors).map_err(|error| about(error.into()))?;
     let mut tensors = file.tensors().map_err(|error| about(error.into()))?;
     let only = if tensors.len() == 1 { Some(0) } else { None };

@@ -317,6 +317,33 @@ fn shells_get_completions() {
     onnx(&folder, "rewrite m.onnxtxt --pass no-identities,no-dead-nodes").exits(0);
 }
 
+/// Bash gives `--option=value` as three words.
+#[test]
+#[cfg(target_os = "linux")]
+fn bash_completes_attached_values() {
+    let folder = Folder::new();
+    folder.put("onnx.bash", onnx(&folder, "completions bash").exits(0).out);
+    for (words, found) in [
+        ("onnx convert m --to = j", "json"),
+        ("onnx check --color = n", "never"),
+        ("onnx check --limit = run_s", "run_steps="),
+        ("onnx check --color n", "never"),
+        ("onnx conv", "convert"),
+    ] {
+        let all: Vec<&str> = words.split(' ').collect();
+        let (word, previous) = (all[all.len() - 1], all[all.len() - 2]);
+        let index = all.len() - 1;
+        let script = format!(
+            "source onnx.bash; COMP_WORDS=({words}); COMP_CWORD={index}; _onnx onnx '{word}' '{previous}'; echo ${{COMPREPLY[@]}}"
+        );
+        let run =
+            std::process::Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output();
+        // Bash may not be there.
+        let Ok(run) = run else { return };
+        assert_eq!(String::from_utf8_lossy(&run.stdout).trim(), found, "{words}");
+    }
+}
+
 #[test]
 fn colours_are_for_terminals() {
     let folder = Folder::with("odd.onnx", models::odd());

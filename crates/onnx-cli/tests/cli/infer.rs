@@ -252,3 +252,19 @@ fn many_unknown_values_are_grouped_by_cause() {
         "{report}"
     );
 }
+
+/// One wrong declaration is one finding, and what follows from it none: as `onnx check` counts.
+#[test]
+fn causes_are_reported_without_their_consequences() {
+    let nodes: String = (2..9).map(|at| format!("v{at} = Neg (v{})\n", at - 1)).collect();
+    let declared: Vec<String> = (0..9).map(|at| format!("float16[2] v{at}")).collect();
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float16[2] x) => (float16[2] y) <{}> {{
+            v0 = Cast <to = 1> (x)\nv1 = Add (v0, x)\n{nodes} y = Neg (v8) }}",
+        declared.join(", ")
+    );
+    let folder = Folder::with("in.onnxtxt", text);
+    let count = |command: &str| onnx(&folder, command).exits(1).told().matches("error[ONNX3016]").count();
+    let (inferred, checked) = (count("infer in.onnxtxt"), count("check in.onnxtxt"));
+    assert_eq!((inferred, checked), (checked, 1));
+}

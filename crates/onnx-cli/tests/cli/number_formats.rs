@@ -78,8 +78,8 @@ fn requests_that_make_no_sense_are_refused() {
     );
     onnx(&folder, "convert old.onnxtxt --bfloat16 -o out.onnxtxt")
         .exits(2)
-        .says("takes bfloat16 in the version that it imports")
-        .says("onnx convert MODEL --opset 22");
+        .says("nothing in the model becomes bfloat16: `Relu` stays")
+        .says("onnx convert MODEL --opset 13");
 }
 
 #[test]
@@ -488,6 +488,8 @@ fn narrow_models_become_float_again() {
                 .exits(0)
                 .says("nodes in float, 0 casts added");
             assert!(!run.err.contains("stay"), "{}", run.err);
+            // The casts of inputs and outputs have no effect any more.
+            assert_eq!(run.err.contains(" removed, "), !keep.is_empty(), "{}", run.err);
             onnx(&folder, "check wide.onnxtxt").exits(0);
             let text = text_of(&folder, "wide.onnxtxt");
             assert!(!text.contains("float16") && !text.contains("_float"), "{text}");

@@ -40,14 +40,14 @@ impl From<EditError> for ApplyError {
     }
 }
 
-/// Edits the model. Returns the number of casts that it adds.
+/// Edits the model. Returns the numbers of casts that it adds, and that it removes.
 pub(crate) fn apply(
     model: &mut Model,
     choice: &Choice,
     types: &Types,
     change: Change,
     data: &dyn DataSource,
-) -> Result<usize, ApplyError> {
+) -> Result<(usize, usize), ApplyError> {
     for &(node, attribute) in &choice.attributes {
         set_type_attribute(model, node, attribute, change, data)?;
     }
@@ -72,8 +72,8 @@ pub(crate) fn apply(
             }
         }
     }
-    remove_idle_casts(model, choice, types, change)?;
-    Ok(casts)
+    let removed = remove_idle_casts(model, choice, types, change)?;
+    Ok((casts, removed))
 }
 
 /// Declares other elements for a value, wherever its type is declared.
@@ -259,13 +259,14 @@ fn of_node(model: &Model, value: ValueId) -> Option<Tensor> {
     model.node(model.value(value).producer()?).constant_tensor()
 }
 
-/// Removes casts of the model that now have the type that they make, where nothing else would have to change.
+/// Removes casts of the model that now have the type that they make, where nothing else would have to change. Returns how many.
 fn remove_idle_casts(
     model: &mut Model,
     choice: &Choice,
     types: &Types,
     change: Change,
-) -> Result<(), EditError> {
+) -> Result<usize, EditError> {
+    let mut removed = 0;
     let changed: HashSet<ValueId, RandomState> =
         choice.values.iter().filter(|(_, is_changed, _)| *is_changed).map(|&(value, ..)| value).collect();
     let has_type = |value: ValueId| {
@@ -284,6 +285,7 @@ fn remove_idle_casts(
         if is_idle && model.can_replace(value, operand) {
             model.replace_value(value, operand);
             model.erase_node(node)?;
+            removed += 1;
             if model.is_graph_output(operand) {
                 // An output declares its type itself.
                 let graph = model.graph_of(operand);
@@ -291,5 +293,5 @@ fn remove_idle_casts(
             }
         }
     }
-    Ok(())
+    Ok(removed)
 }

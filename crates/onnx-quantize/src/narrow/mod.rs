@@ -6,6 +6,7 @@ mod control_flow;
 mod cut;
 mod functions;
 mod index;
+mod not_taken;
 mod range;
 mod rounding;
 mod slots;
@@ -33,6 +34,7 @@ use self::cut::{Network, UNLIMITED};
 use self::functions::{Typed, specialize};
 pub(crate) use self::functions::{Types, collect as collect_types};
 pub(crate) use self::index::keep as keep_indices;
+pub use self::not_taken::NotTaken;
 pub use self::rounding::{Half, RoundingLosses};
 pub(crate) use self::slots::Kept;
 use self::slots::Slots;
@@ -107,9 +109,9 @@ pub enum NarrowError {
     /// The model has training information, or a `Gradient`.
     #[error("the model has training information, whose results depend on the types of the nodes between")]
     Training,
-    /// Nothing in the model is `float` and takes the type.
-    #[error("no operator of the model computes with `float` and takes {} in the version that it imports", .0.elem())]
-    NotTaken(Half),
+    /// No node and no weight of the model gets the type.
+    #[error("{0}")]
+    NotTaken(Box<NotTaken>),
     /// Nothing in the model has a narrow type and takes `float` in its place.
     #[error("nothing in the model is `float16` or `bfloat16` and takes `float` in its place")]
     NothingNarrow,
@@ -161,6 +163,8 @@ pub struct Narrowed {
     pub wide: Vec<WideNode>,
     /// Number of casts that were added.
     pub casts: usize,
+    /// Number of casts of the model that had no effect afterwards, and were removed.
+    pub removed_casts: usize,
     /// Number of constants in the new type.
     pub constants: usize,
     /// Those with notable losses.
@@ -211,6 +215,7 @@ pub fn widen(model: &mut Model, options: &NarrowOptions<'_>) -> Result<Narrowed,
             Some(mut all) => {
                 all.nodes += done.nodes;
                 all.casts += done.casts;
+                all.removed_casts += done.removed_casts;
                 all.constants += done.constants;
                 all.wide.extend(done.wide);
                 all
@@ -242,7 +247,7 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         let Some(first) = new.first() else {
             if done.nodes == 0 && done.constants == 0 {
                 return Err(match change {
-                    Change::Narrow(half) => NarrowError::NotTaken(half),
+                    Change::Narrow(half) => NarrowError::NotTaken(Box::new(NotTaken::new(model, half, done))),
                     Change::Widen(_) => NarrowError::NothingNarrow,
                 });
             }
@@ -324,10 +329,11 @@ fn attempt(
     let (choice, mut done) = choose(model, change, options, &types, &functions, &kept, &losses);
     done.not_run = not_run;
     done.out_of_range = out_of_range;
-    done.casts = apply(model, &choice, &types, change, options.data).map_err(|error| match error {
-        ApplyError::Edit(error) => invalid(error),
-        ApplyError::Tensor(tensor, reason) => NarrowError::Weight { tensor, reason },
-    })?;
+    (done.casts, done.removed_casts) =
+        apply(model, &choice, &types, change, options.data).map_err(|error| match error {
+            ApplyError::Edit(error) => invalid(error),
+            ApplyError::Tensor(tensor, reason) => NarrowError::Weight { tensor, reason },
+        })?;
     model.verify().map_err(|faults| {
         NarrowError::Invalid(faults.first().map(ToString::to_string).unwrap_or_default())
     })?;
@@ -571,6 +577,7 @@ fn summary(slots: &Slots<'_>, is_narrow: &[bool], choice: &Choice, losses: &Cons
         nodes,
         wide,
         casts: 0,
+        removed_casts: 0,
         constants: choice.constants.len(),
         tensors: tensors.collect(),
         not_run: None,

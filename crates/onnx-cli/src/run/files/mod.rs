@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_codec::file::{FileKind, FileSet, read, write_file};
+use onnx_codec::file::{FileKind, FileSet, write_file};
 use onnx_codec::value::{KeyMessage, ValueMessage, ValueMessageKind, decode_value, encode_value};
 use onnx_codec::{DecodeOptions, EncodeOptions, FileError, ReadMode, WriteOptions};
 use onnx_eval::{MapKey, Value};
@@ -23,6 +23,7 @@ use crate::exit::Failure;
 use crate::folder::CreatedFolder;
 use crate::input::{display_name, is_stream};
 use crate::output::shown;
+use crate::reading::read;
 
 /// Bytes that are read or written between two checks of the timeout.
 const PIECE: usize = 1 << 20;
@@ -37,7 +38,7 @@ pub(crate) fn value(
     let about = |failure: Failure| failure.about(&display_name(path));
     match extension(path).as_str() {
         "npy" => {
-            let bytes = read(path, ReadMode::Memory)?;
+            let bytes = read(path, ReadMode::Memory, &execution.interrupt)?;
             npy::read(&bytes, elem(ty), execution).map(Value::from).map_err(about)
         }
         "npz" => {
@@ -51,7 +52,7 @@ pub(crate) fn value(
                     .help("save the array under this name, or as the only one: `numpy.savez`")
             })
         }
-        "pb" => message(&read(path, ReadMode::Memory)?, ty, execution).map_err(about),
+        "pb" => message(&read(path, ReadMode::Memory, &execution.interrupt)?, ty, execution).map_err(about),
         _ => Err(about(Failure::new("is not a file of a value")).help("use a file `.npy`, `.npz` or `.pb`")),
     }
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use bytes::Bytes;
 use onnx_codec::ReadMode;
-use onnx_codec::file::read;
 use onnx_eval::Value;
 use onnx_types::{Execution, Type};
 use zip::ZipArchive;
@@ -15,6 +14,7 @@ use super::{PIECE, elem, name_of_entry, npy};
 use crate::exit::{Failure, LibraryError};
 use crate::input::display_name;
 use crate::output::shown;
+use crate::reading::read;
 
 /// An archive, of which only the directory has been read.
 pub(crate) struct Archive<'a> {
@@ -36,7 +36,7 @@ impl<'a> Archive<'a> {
     /// Returns an error if the file is not an archive, or two of its entries have one name.
     pub(crate) fn open(path: &Path, execution: &'a Execution) -> Result<Self, Failure> {
         let file = display_name(path);
-        let bytes = read(path, ReadMode::Memory)?;
+        let bytes = read(path, ReadMode::Memory, &execution.interrupt)?;
         let zip = ZipArchive::new(Cursor::new(bytes.clone())).map_err(|error| malformed(&file, error))?;
         // The reader keeps one of several entries of a name.
         let listed = entries(&bytes, zip.central_directory_start());

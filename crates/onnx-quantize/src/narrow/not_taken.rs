@@ -1,0 +1,75 @@
+//! Why nothing in a model gets a narrow type.
+
+use std::fmt;
+
+use onnx_diag::Quoted;
+use onnx_ir::{Model, NodeId};
+use onnx_schema::{Schema, domain};
+use onnx_types::ElemType;
+
+use super::{Half, Narrowed, WideNode, WideReason};
+use crate::report::by_operator;
+
+/// Why no node and no weight of a model gets a narrow type.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NotTaken {
+    /// The type.
+    pub half: Half,
+    /// The nodes with `float`, each with the reason why it keeps it. Empty if no node computes with `float`.
+    pub wide: Vec<WideNode>,
+    /// The worst numbers out of range, by the name of the first output of their nodes.
+    pub out_of_range: Vec<(String, f64)>,
+    /// The newer versions of the ONNX operators in which one of these nodes takes the type, in ascending order.
+    pub versions: Vec<i64>,
+}
+
+impl NotTaken {
+    pub(super) fn new(model: &Model, half: Half, done: Narrowed) -> Self {
+        let lacks_type = done.wide.iter().filter(|wide| wide.reason == WideReason::Signature);
+        let mut versions: Vec<i64> =
+            lacks_type.flat_map(|wide| versions_that_take(model, wide.node, half)).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        Self { half, wide: done.wide, out_of_range: done.out_of_range, versions }
+    }
+}
+
+/// The newer versions of the operator of a node that take a narrow type in the place of `float`.
+fn versions_that_take(model: &Model, node: NodeId, half: Half) -> impl Iterator<Item = i64> {
+    let record = model.node(node);
+    let imported = model.versions_in(model.main_graph()).get(domain::ONNX).unwrap_or(1);
+    let counts = (record.inputs().len(), record.outputs().len());
+    let takes = move |schema: &&Schema| {
+        let inputs = (0..counts.0).filter_map(|index| schema.input_for(index));
+        let outputs = (0..counts.1).filter_map(|index| schema.output_for(index));
+        inputs.chain(outputs).any(|formal| {
+            let types = schema.types_of(formal);
+            types.contains_tensor(ElemType::Float) && types.contains_tensor(half.elem())
+        })
+    };
+    let all =
+        if record.domain() == domain::ONNX { onnx_schema::versions(domain::ONNX, record.op()) } else { &[] };
+    let newer = all.iter().filter(takes).map(|schema| schema.since_version());
+    newer.filter(move |&version| version > imported)
+}
+
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// More operators are only counted.
+        const MOST: usize = 3;
+        let operators = by_operator(&self.wide);
+        if operators.is_empty() {
+            return f.write_str("nothing in the model computes with `float`");
+        }
+        write!(f, "nothing in the model becomes {}", self.half.elem())?;
+        for (index, (op, reason, _)) in operators.iter().take(MOST).enumerate() {
+            let separator = if index == 0 { ":" } else { "," };
+            write!(f, "{separator} {} stays ({reason})", Quoted(op))?;
+        }
+        match operators.len().saturating_sub(MOST) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
