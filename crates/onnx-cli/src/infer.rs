@@ -24,8 +24,7 @@ use crate::{precondition, rules, store, weights};
 const METADATA_PREFIX: &str = "onnx.infer.dim.";
 
 pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let in_place = args.in_place.in_place;
-    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place: args.in_place.in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
     let progress = Progress::start("inferring", 1);
     progress.begin(&display_name(&args.input_file));

@@ -218,12 +218,7 @@ impl Inference {
                     advised(Diagnostic::new(&GIVEN_SHAPE, places.definition(input), message), input)
                 }
                 Violation::Size { input, axis, dim, declared, found } => {
-                    let wanted = match (dim, declared) {
-                        (Dim::Known(_), _) | (_, None) => condition_of(model, self, dim),
-                        (_, Some(declared)) => {
-                            format!("{}, which is {declared}", condition_of(model, self, dim))
-                        }
-                    };
+                    let wanted = wanted_size(model, self, dim, declared);
                     let message = format!(
                         "dimension {axis} of input {} is {wanted}, and {found} is given",
                         name(input)
@@ -250,6 +245,15 @@ impl Inference {
             sink.report(found);
         }
         sink
+    }
+}
+
+/// What a dimension is declared as, and its size if that follows from the others.
+fn wanted_size(model: &Model, inference: &Inference, dim: Dim, declared: Option<i64>) -> String {
+    let condition = condition_of(model, inference, dim);
+    match (dim, declared) {
+        (Dim::Known(_), _) | (_, None) => condition,
+        (_, Some(declared)) => format!("{condition}, which is {declared}"),
     }
 }
 

@@ -130,6 +130,12 @@ impl Interrupt {
         }
     }
 
+    /// Returns `true` for [`NEVER`](Self::NEVER): nothing ends the work.
+    #[must_use]
+    pub const fn is_never(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Returns `Ok` if work may continue.
     ///
     /// # Errors

@@ -38,8 +38,7 @@ use crate::{selection, size, store, versions, weights};
 
 pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     refuse_idle(args)?;
-    let in_place = args.in_place.in_place;
-    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place: args.in_place.in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
     let progress = Progress::start("editing", 1);
     progress.begin(&display_name(&args.input_file));
