@@ -19,7 +19,7 @@ fn options_without_effect_are_refused() {
     onnx(&folder, "convert node.onnxtxt --as node -o node.pb").exits(0);
     onnx(&folder, "quantize m.onnxtxt --to int8 --seed 0 --save-ranges r.json").exits(0);
     for (arguments, reason) in [
-        ("quantize m.onnxtxt --to int8 --dynamic --block 2", "`--block` and `--dynamic` exclude each other"),
+        ("quantize m.onnxtxt --to int8 --dynamic --block 2", "`--dynamic` and `--block` exclude each other"),
         ("quantize m.onnxtxt --to int8 --seed 0 --block 2", "needs `--weights-only`"),
         ("quantize m.onnxtxt --to int8 --ranges r.json --block 2", "exclude each other"),
         ("quantize m.onnxtxt --to int8 --calibrate feeds --seed 3", "no inputs are generated"),

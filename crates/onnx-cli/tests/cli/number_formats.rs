@@ -489,7 +489,7 @@ fn narrow_models_become_float_again() {
                 .says("nodes in float, 0 casts added");
             assert!(!run.err.contains("stay"), "{}", run.err);
             // The casts of inputs and outputs have no effect any more.
-            assert_eq!(run.err.contains(" removed, "), !keep.is_empty(), "{}", run.err);
+            assert!(run.err.contains(" removed, ") || keep.is_empty(), "{}", run.err);
             onnx(&folder, "check wide.onnxtxt").exits(0);
             let text = text_of(&folder, "wide.onnxtxt");
             assert!(!text.contains("float16") && !text.contains("_float"), "{text}");
