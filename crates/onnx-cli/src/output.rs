@@ -303,7 +303,8 @@ impl Out {
     /// Says on standard error what follows from what the user asked for.
     pub(crate) fn note(&self, message: &str, help: &str) {
         if !self.quiet && !self.is_table() {
-            self.remark(Colours::of(Role::Severity(Severity::Note)), "note", message, Some(help));
+            let style = Colours::of(Role::Severity(Severity::Note));
+            self.aside(&remark(style, "note", message, Some(help)));
         }
     }
 
