@@ -212,7 +212,7 @@ def test_numbers_of_threads_without_a_meaning_are_refused(threads):
 
 
 WRONG_WORK = [
-    ({"limits": {"unheard": 1}}, ox.ArgumentError, "`limits={'unheard': 1}`: there is no such limit"),
+    ({"limits": {"unheard": 1}}, ox.ArgumentError, "`limits={'unheard': 1}`: a limit of this name does not exist"),
     ({"limits": {"node": 1}}, ox.ArgumentError, "did you mean `nodes`?"),
     ({"limits": {3: 1}}, TypeError, "`limits={3: 1}`: write the name of a limit"),
     ({"limits": "1M"}, TypeError, "`limits='1M'`: write whole numbers by the names of limits"),

@@ -31,9 +31,10 @@ pub(crate) fn load_with(
     options.execution.interrupt.check()?;
     if is_unedited {
         drop(elided_source);
-        return Ok(Loaded { model: original.model, piece: original.piece, place: original.place, ..loaded });
+        let Loaded { model, piece, place, files, .. } = original;
+        return Ok(Loaded { model, piece, place, files, ..loaded });
     }
-    Ok(Loaded { place: original.place.clone(), ..loaded })
+    Ok(Loaded { place: original.place.clone(), files: original.files.clone(), ..loaded })
 }
 
 /// Whether a text gives the same bytes as the text that the original prints.

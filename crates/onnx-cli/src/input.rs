@@ -43,6 +43,8 @@ pub(crate) struct Loaded {
     pub(crate) held_in: Option<PathBuf>,
     /// What work on the model may cost, and what ends it.
     pub(crate) execution: Execution,
+    /// The files of the model as it was read, or why they cannot be accessed.
+    pub(crate) files: Result<InputFiles, String>,
 }
 
 /// Where the external data of a model is.
@@ -62,6 +64,18 @@ impl DataPlace {
 
     pub(crate) const fn in_directory(directory: PathBuf) -> Self {
         Self { model: None, directory: Some(directory) }
+    }
+
+    /// The files of a model that was read from here.
+    fn files(&self, model: &Model) -> Result<InputFiles, String> {
+        let mut files = InputFiles::default();
+        if let Some((path, _)) = &self.model {
+            files.add(path, model).map_err(|error| error.to_string())?;
+        }
+        if let Some(directory) = &self.directory {
+            files.add_data(directory, model);
+        }
+        Ok(files)
     }
 
     /// The directory, if there is one. A path without a directory is in the current one.
@@ -105,23 +119,10 @@ impl Loaded {
         Ok(inference)
     }
 
-    /// The files that an output must not replace. To be asked before the model is changed.
+    /// The files that an output must not replace: those of the model as it was read, whatever has become of it.
     pub(crate) fn files(&self) -> Result<InputFiles, Failure> {
-        let mut files = InputFiles::default();
-        self.add_files(&mut files)?;
-        Ok(files)
-    }
-
-    /// Adds the files that an output must not replace.
-    pub(crate) fn add_files(&self, files: &mut InputFiles) -> Result<(), Failure> {
-        if let Some((path, _)) = &self.place.model {
-            let added = files.add(path, &self.model);
-            added.map_err(|error| Failure::not_readable(format_args!("{}: {error}", self.name)))?;
-        }
-        if let Some(directory) = &self.place.directory {
-            files.add_data(directory, &self.model);
-        }
-        Ok(())
+        let files = self.files.clone();
+        files.map_err(|error| Failure::not_readable(format_args!("{}: {error}", self.name)))
     }
 
     /// The same with its external data where the user specified.
@@ -130,7 +131,10 @@ impl Loaded {
     ///
     /// Returns an error if standard output, which takes a model or a report, is connected to a file of the model.
     fn with_data_in(mut self, args: &InputArgs) -> Result<Self, Failure> {
-        self.place.directory.clone_from(&args.data_dir);
+        if args.data_dir.is_some() {
+            self.place.directory.clone_from(&args.data_dir);
+            self.files = self.place.files(&self.model);
+        }
         if store::standard_output_file().is_some() {
             store::check_standard_output(&self.files()?)?;
         }
@@ -365,6 +369,7 @@ fn decode_contents(
         _ => decode_as(&bytes, format, part, options).map_err(|failure| failure.about(&name))?,
     };
     let execution = options.execution.clone();
+    let files = place.files(&model);
     Ok(Loaded {
         name,
         place,
@@ -377,6 +382,7 @@ fn decode_contents(
         mode,
         held_in: None,
         execution,
+        files,
     })
 }
 

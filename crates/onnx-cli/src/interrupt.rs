@@ -24,7 +24,7 @@ impl Drop for Reported {
     }
 }
 
-/// Reports what was done if a signal ends the process before the result is dropped. Without Unix signals, there is no report.
+/// Reports what was done if a signal ends the process before the result is dropped. Without Unix signals, nothing is reported.
 #[must_use]
 pub(crate) fn reported(made: impl FnOnce(&'static str) + Send + 'static) -> Reported {
     // The thread that waits for signals.

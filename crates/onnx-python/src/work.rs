@@ -142,7 +142,7 @@ impl Work {
                 let near = onnxkit::schema::nearest(&name, LIMITS.iter().map(|known| known.name));
                 let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
                 let message = format!(
-                    "`{given}`: there is no such limit; {near}`onnx explain --list limits` lists them"
+                    "`{given}`: a limit of this name does not exist; {near}`onnx explain --list limits` lists them"
                 );
                 return Err(Fault::argument(message).into());
             };

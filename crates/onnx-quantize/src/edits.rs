@@ -1,10 +1,12 @@
 //! What all changes of number formats do to a model.
 
-use onnx_ir::{EditError, GraphId, Model, NodeId, OpsetScope, ValueId};
-use onnx_schema::Registry;
+use std::sync::Arc;
+
+use onnx_ir::{Constant, EditError, GraphId, Model, NodeId, OpsetScope, Position, ValueId};
+use onnx_schema::{Registry, attr, op};
 use onnx_shape_infer::{InferOptions, MergePolicy, infer};
-use onnx_types::Execution;
 use onnx_types::tensor::{DataSource, Tensor};
+use onnx_types::{Dim, Execution, Type};
 
 /// The graphs that are not in functions.
 pub(crate) fn graphs_outside_functions(model: &Model) -> impl Iterator<Item = GraphId> + '_ {
@@ -21,7 +23,8 @@ pub(crate) fn add_constant(model: &mut Model, name: &str, tensor: Tensor) -> Res
     add_constant_in(model, model.main_graph(), name, tensor)
 }
 
-/// Adds an initializer to a graph, also as an input if the version of the format requires that.
+/// Adds an initializer to a graph. Where the version of the format has no initializers that are not inputs, it is the default of an input
+/// of the main graph, and a `Constant` node in nested graphs, whose inputs are not free.
 pub(crate) fn add_constant_in(
     model: &mut Model,
     graph: GraphId,
@@ -29,16 +32,34 @@ pub(crate) fn add_constant_in(
     mut tensor: Tensor,
 ) -> Result<ValueId, EditError> {
     let name = model.unused_name(name);
-    tensor.set_name(model.str(name).to_owned());
-    let value = model.add_initializer(graph, name, tensor);
-    if matches!(model.info().ir_version, ..4) {
-        model.push_graph_input(graph, value)?;
+    let text = model.str(name).to_owned();
+    tensor.set_name(text.clone());
+    if !matches!(model.info().ir_version, ..4) {
+        return Ok(model.add_initializer(graph, name, tensor));
     }
+    if graph != model.main_graph() {
+        let mut build = model.build_at(Position::Start(graph));
+        return build.op(op::CONSTANT, []).attr(attr::VALUE, tensor).output_named(&text);
+    }
+    let dims = tensor.dims().iter().copied().map(Dim::Known).collect();
+    let value = model.add_graph_input(graph, &text, Type::tensor(tensor.elem(), Some(dims)));
+    model.set_initializer(graph, value, Some(Arc::new(Constant::Dense(tensor))));
     Ok(value)
 }
 
-/// Erases the initializers that nothing uses any more, in all graphs.
+/// Erases the initializers that nothing uses any more, in all graphs. Where the version of the format has no initializers that are not
+/// inputs, these inputs are erased, too: callers give no weights.
 pub(crate) fn erase_unused_initializers(model: &mut Model) {
+    let main = model.main_graph();
+    if matches!(model.info().ir_version, ..4) {
+        let is_kept = |value: &ValueId| {
+            let record = model.value(*value);
+            record.initializer().is_none() || record.is_used()
+        };
+        let kept: Vec<ValueId> = model.graph(main).inputs().iter().copied().filter(is_kept).collect();
+        // All of them are inputs now.
+        let _ = model.set_graph_inputs(main, &kept);
+    }
     let graphs: Vec<_> = model.all_graphs().collect();
     model.erase_unused_initializers_in(&graphs);
 }

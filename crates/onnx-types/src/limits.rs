@@ -222,7 +222,7 @@ pub struct UnknownLimitError;
 
 impl std::fmt::Display for UnknownLimitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("there is no such limit")
+        f.write_str("a limit of this name does not exist")
     }
 }
 

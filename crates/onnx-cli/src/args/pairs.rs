@@ -1,4 +1,4 @@
-//! Every pair of options of every command, as the parser takes it: an option that needs another one is not accepted beside
+//! Every pair of options of every command, as the parser takes it: an option that needs another one is not accepted next to
 //! the opposite of that one. The parser leaves out a requirement whose option is excluded by another one.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -75,7 +75,7 @@ fn load_all(
         progress.begin(&display_name(path));
         let mut loaded = load_to_copy(path, &args.input)?;
         progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-        loaded.add_files(&mut inputs)?;
+        inputs.append(loaded.files()?);
         all.push(loaded);
     }
     Ok((all, inputs))

@@ -62,7 +62,7 @@ fn take_one(rows: &mut HashMap<String, u64>, path: &str) -> bool {
     count.map(|count| *count -= 1).is_some()
 }
 
-/// The name of a file in its directory, which `resolve` resolves. A link to a file is a file of its own.
+/// The name of a file in its directory, which `resolve` resolves. A link to a file is a separate file.
 fn place_of(path: &Path, resolve: &mut impl FnMut(&Path) -> PathBuf) -> String {
     match (path.parent(), path.file_name()) {
         (Some(directory), Some(file)) => name(&resolve(directory).join(file)),
@@ -84,7 +84,7 @@ impl Places {
         place
     }
 
-    /// The same for a directory as a row has it. What is escaped there is the name of a directory if there is no other one.
+    /// The same for a directory as a row has it. What is escaped there is the name of a directory unless another one is.
     fn of_row(&mut self, directory: &Path) -> PathBuf {
         let escaped = directory.to_string_lossy();
         match unescaped(&escaped) {
@@ -125,7 +125,7 @@ fn unescaped(path: &str) -> Option<PathBuf> {
     is_changed.then(|| path_of(bytes)).flatten()
 }
 
-/// The bytes for which the escape at the beginning stands, behind its backslash, and what follows it.
+/// The bytes that the escape at the beginning means, behind its backslash, and what follows it.
 fn unescaped_piece(piece: &str) -> Option<(Vec<u8>, &str)> {
     let rest = piece.get(1..)?;
     let character = |c: char| c.to_string().into_bytes();

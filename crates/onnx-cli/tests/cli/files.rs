@@ -26,6 +26,51 @@ fn split() -> Folder {
     folder
 }
 
+/// Also by commands after which no weight of the model in memory is in the file any more.
+#[test]
+fn weights_of_the_input_are_not_overwritten_whatever_is_done_to_the_model() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[2,8] x) => (float[2,16] y) <
+    float[8,16] w = {WEIGHTS}, float[8,16] unused = {WEIGHTS}
+> { y = MatMul (x, w) }"#;
+    let weights: Vec<String> = (1..=128).map(|number| format!("{}.5", number)).collect();
+    let folder = Folder::with("a.onnxtxt", text.replace("WEIGHTS", &weights.join(", ")));
+    onnx(&folder, "convert a.onnxtxt --float16 -o half.onnx --weights external=half.data --threshold 1")
+        .exits(0);
+    onnx(
+        &folder,
+        "quantize a.onnxtxt --to int8 --weights-only -o q.onnx --weights external=q.data --threshold 1",
+    )
+    .exits(0);
+    onnx(&folder, "convert a.onnxtxt -o m.onnx --weights external=m.data --threshold 1").exits(0);
+    let commands = [
+        ("convert IN --opset 22", "m"),
+        ("convert IN --float16", "m"),
+        ("convert IN --bfloat16", "m"),
+        ("convert IN --float32", "half"),
+        ("convert IN --dequantize", "q"),
+        ("quantize IN --to int8 --weights-only", "m"),
+        ("quantize IN --to int8 --dynamic", "m"),
+        ("quantize IN --to uint8 --seed 0", "m"),
+        ("simplify IN", "m"),
+        ("rewrite IN --pass unused-initializers", "m"),
+        ("edit IN --rename w=v", "m"),
+        ("infer IN", "m"),
+        ("inline IN", "m"),
+        ("extract IN --outputs y", "m"),
+        ("check IN --fix", "m"),
+    ];
+    for (command, name) in commands {
+        let data = format!("{name}.data");
+        let before = folder.get(&data);
+        let command = command.replace("IN", &format!("{name}.onnx"));
+        let run =
+            onnx(&folder, &format!("{command} -o out.onnx --weights external={data} --threshold 1 --force"));
+        assert!(folder.get(&data) == before, "{command} wrote over the weights of its input");
+        run.exits(2).says("the input model has external data in it");
+    }
+}
+
 #[test]
 fn weights_that_a_model_uses_are_not_overwritten() {
     let folder = split();

@@ -5,11 +5,11 @@ use crate::run::{Folder, Run, onnx, onnx_words};
 /// The commands that an answer names in backquotes, with the files in the places of `MODEL` and `NEW`.
 #[track_caller]
 fn hinted(run: &Run, model: &str) -> Vec<String> {
-    let told = run.told();
-    let code = told.split('`').skip(1).step_by(2).filter(|code| code.starts_with("onnx "));
+    let answer = run.told();
+    let code = answer.split('`').skip(1).step_by(2).filter(|code| code.starts_with("onnx "));
     let lines = code.map(|code| code.replace("MODEL", model).replace("NEW", "new.onnx --force"));
     let lines: Vec<String> = lines.filter_map(|line| Some(line.strip_prefix("onnx ")?.to_owned())).collect();
-    assert!(!lines.is_empty(), "no command in: {told}");
+    assert!(!lines.is_empty(), "no command in: {answer}");
     lines
 }
 

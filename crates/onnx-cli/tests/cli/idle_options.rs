@@ -1,4 +1,4 @@
-//! Options that would have no effect beside another one, and the same option for one thing twice: refused with the reason.
+//! Options that would have no effect next to another one, and an option that is given twice with one meaning: refused with the reason.
 
 use crate::run::{Folder, onnx};
 
@@ -51,7 +51,7 @@ fn options_without_effect_are_refused() {
 }
 
 #[test]
-fn one_thing_has_one_value() {
+fn an_aspect_has_one_value() {
     let folder = Folder::with("m.onnxtxt", MODEL);
     for (edit, reason) in [
         ("--import 13 --import 14", "`--import` gives the operator set `ai.onnx` two versions"),

@@ -81,6 +81,12 @@ impl InputFiles {
         self.others.extend(FileEntry::following(path.as_ref()).map(|entry| entry.id));
     }
 
+    /// The files of further models.
+    pub fn append(&mut self, mut others: Self) {
+        self.models.append(&mut others.models);
+        self.others.append(&mut others.others);
+    }
+
     /// The files of a model that was read from a stream, if its data is in a directory.
     pub fn add_data(&mut self, directory: impl AsRef<Path>, model: &Model) {
         self.push(None, directory.as_ref(), model);

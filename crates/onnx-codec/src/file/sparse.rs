@@ -104,7 +104,7 @@ struct Raised {
 
 #[cfg(unix)]
 impl Raised {
-    /// `None` if there is no such limit, or the system does not allow a higher one.
+    /// `None` if a limit of this name does not exist, or the system does not allow a higher one.
     fn by(by: u64) -> Option<Self> {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -14,6 +14,7 @@ use onnx_types::tensor::{DataSource, Tensor, TensorError};
 use super::change::Change;
 use super::functions::Types;
 use super::want::TypeAttribute;
+use crate::edits::add_constant_in;
 use crate::types::{inner_elem, is_dense, with_elem};
 
 /// What is chosen for the slots of a model, in terms of the model.
@@ -230,14 +231,7 @@ fn round_constant(
                     let mut build = model.build_at(Position::After(node));
                     build.op(op::CONSTANT, []).attr(attr::VALUE, new).output_named(&name)?
                 }
-                None => {
-                    let name = model.unused_name(&name);
-                    let other = model.add_initializer(graph, name, new);
-                    if matches!(model.value(value).def(), Def::Input { .. }) {
-                        model.push_graph_input(graph, other)?;
-                    }
-                    other
-                }
+                None => add_constant_in(model, graph, &name, new)?,
             };
             if let Some(ty) = ty {
                 model.set_type(other, Some(ty));

@@ -15,7 +15,7 @@ use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
 pub(crate) use self::format::{Format, Layout, Quantized, is_finite, quantize, quantize_to, quantize_with};
-use crate::edits::{add_constant_in, graphs_outside_functions, write_types};
+use crate::edits::{add_constant_in, erase_unused_initializers, graphs_outside_functions, write_types};
 use crate::measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure_on};
 use crate::narrow::is_weight;
 
@@ -520,5 +520,6 @@ fn apply(model: &mut Model, prepared: &[Prepared], kept: usize) -> Result<(), Qu
         model.replace_all_uses(value, new);
         model.erase_unused_initializers(graph);
     }
+    erase_unused_initializers(model);
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Quantized weights: what the model computes with them, and the conversion back.
 
 use onnx_quantize::{
-    DequantizeOptions, Granularity, MeasureOptions, QuantizeError, RetypeError, WeightOptions, dequantize,
-    measure, quantize_weights, retype,
+    DequantizeOptions, DynamicOptions, Granularity, MeasureOptions, QuantizeError, RetypeError,
+    WeightOptions, dequantize, measure, quantize_dynamic, quantize_weights, retype,
 };
 use onnx_types::ElemType;
 
@@ -208,4 +208,36 @@ fn types_of_inputs_and_outputs_change() {
     assert_eq!(retype(&mut source, "f", ElemType::Int8), Err(RetypeError::NotFound("f".to_owned())));
     let wrong = retype(&mut source, "x", ElemType::Complex64);
     assert!(matches!(wrong, Err(RetypeError::Cast { from: ElemType::Complex64, .. })));
+}
+
+/// Version 3 of the format has no initializers that are not inputs, in the main graph.
+#[test]
+fn old_versions_of_the_format_have_their_constants_as_inputs() {
+    let text = r#"<ir_version: 3, opset_import: ["": 14]>
+g (float[2,4] x, bool b, float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}) => (float[2,2] y, float[2,2] z) {
+    y = MatMul (x, w)
+    z = If (b) <
+        then_branch = t () => (float[2,2] p) {
+            v = Constant <value = float[4,2] {1, -2, 3, -4, 5, -6, 7, -8}> ()
+            p = MatMul (x, v)
+        },
+        else_branch = e () => (float[2,2] q) { q = Identity (y) }
+    >
+}"#;
+    let source = model(text);
+    let mut weights = source.clone();
+    let report = quantize_weights(&mut weights, ElemType::Int8, &WeightOptions::default()).unwrap();
+    assert_eq!(report.weights.len(), 1);
+    let mut dynamic = source.clone();
+    let report = quantize_dynamic(&mut dynamic, ElemType::Int8, &DynamicOptions::default()).unwrap();
+    assert!(!report.weights.is_empty());
+    for result in [&weights, &dynamic] {
+        result.verify().unwrap();
+        assert_is_valid(result);
+        let text = text_of(result);
+        assert!(!text.contains("float[4,2] w ="), "{text}");
+        for output in measure(&source, result, &MeasureOptions::default()).unwrap() {
+            assert!(output.snr > 30.0, "{output:?}\n{text}");
+        }
+    }
 }

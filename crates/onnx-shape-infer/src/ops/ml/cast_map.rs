@@ -1,6 +1,6 @@
 //! `CastMap`: the values of a map in the order of the keys, or with zeros for the keys that are missing.
 //!
-//! The specification does not say of which rank the result is, and runtimes return one row. So only the element type is inferred,
+//! The specification does not state which rank the result is, and runtimes return one row. So only the element type is inferred,
 //! as by the reference.
 
 use onnx_schema::{attr, domain, op};
