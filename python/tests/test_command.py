@@ -47,6 +47,8 @@ def test_rows_of_the_command_are_those_of_scan(model, tmp_path):
     (tmp_path / "text.onnx").write_text("Dear all,\n\nthe model is attached.\n")
     text = '<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) { y = Rellu (x) }'
     (tmp_path / "bad.onnxtxt").write_text(text)
+    # A name that does not exist has no row; a link to nothing has one.
+    (tmp_path / "none.onnx").symlink_to("nowhere")
     files = [model, tmp_path / "empty.onnx", tmp_path / "text.onnx", tmp_path / "bad.onnxtxt", tmp_path / "none.onnx"]
     done = run("scan", "--in-order", *files)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
