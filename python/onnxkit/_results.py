@@ -235,6 +235,7 @@ class Quantized(_Result):
     `kind` is `static`, `dynamic` or `weights`, and `to` the type. `quantized` counts nodes by operator, `stay` has the others with
     their reasons, `weights` and `values` what was quantized, `ranges` the ranges of values, `correction` what that of biases did,
     `bytes` those of the weights before and after, and `outputs` the errors in runs; `not_measured` says why there are none.
+    `generated` has the sizes of generated inputs.
     """
 
     __slots__ = ("model",)

@@ -20,7 +20,7 @@ use crate::number_formats;
 use crate::ops::documents;
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
-use crate::precondition::require_valid_nodes;
+use crate::precondition::{require_valid, require_valid_nodes};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
 use crate::versions::{self, Item, Setting, Versions, Wanted};
@@ -68,6 +68,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         require_model(&loaded, "number formats are those of whole models")?;
         let severity = &args.input.severity;
         progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
+        progress.aside(|| require_valid(&loaded, &registry, severity, args.keep_going, out))?;
         loaded.held_in = Some(placement.held_in());
         let done = number_formats::convert(&mut loaded, &args.number_format, &registry, out)?;
         number_formats::report(&loaded, "number-format/1", &done, out)?;

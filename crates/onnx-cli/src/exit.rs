@@ -13,7 +13,7 @@ use onnx_text::PrintError;
 use onnx_types::tensor::DataError;
 use onnx_types::{Execution, Limits, Stopped};
 
-use crate::failures;
+use crate::{failures, limits};
 
 /// How a command ended, which determines the exit status. Worse outcomes are greater: several files give the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,9 +170,7 @@ impl Failure {
                 "allow the process more memory, or give it less to do: smaller sizes, fewer threads"
                     .to_owned()
             }
-            Some(limit) => {
-                format!("`--limit {limit}=N` raises the limit; `onnx explain {limit}` describes it")
-            }
+            Some(limit) => limits::advice(limit),
             None if *self.rule == failures::FILE_NOT_READABLE => {
                 "check the name and the permissions of the file".to_owned()
             }

@@ -71,6 +71,7 @@ pub mod rows;
 mod rule_files;
 mod rules;
 mod run;
+mod samples;
 mod scan;
 mod selection;
 mod self_test;

@@ -75,6 +75,13 @@ impl LimitChanges {
 /// The work of a run in the command, unless the user sets it: some seconds of loops, or of operations on elements.
 pub(crate) const RUN_STEPS: u64 = 1 << 32;
 
+/// How a limit is raised.
+pub(crate) fn advice(name: &str) -> String {
+    // Runs have a limit that depends on the weights, so its default says little.
+    let value = if name == "run_steps" { "10T" } else { "N" };
+    format!("`--limit {name}={value}` raises the limit; `onnx explain {name}` describes it")
+}
+
 /// The context of runs of a model with this number of bytes of weights, which allow more work: models that take long have weights.
 /// A limit that the user sets is kept.
 pub(crate) fn for_weights(execution: &Execution, bytes: u64) -> Execution {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use onnx_ir::NodeId;
 use onnx_quantize::{
     DequantizeError, DequantizeOptions, Dequantized, Effect, Half, MeasureOptions, MeasuredOutput,
-    NarrowOptions, Narrowed, RoundedTensor, dequantize, measure, narrow, weight_bytes, widen,
+    NarrowOptions, Narrowed, RoundedTensor, dequantize, measure_on, narrow, weight_bytes, widen,
 };
 use onnx_schema::Registry;
 use onnx_types::ElemType;
@@ -17,6 +17,8 @@ use crate::input::Loaded;
 use crate::json::JsonText;
 use crate::not_narrowed;
 use crate::output::{Out, shown};
+use crate::run::runs_of;
+use crate::samples::{self, Inputs};
 use crate::selection::Context;
 use crate::size::{grouped, plural};
 
@@ -30,6 +32,8 @@ fn refuse_idle(args: &NumberFormatArgs) -> Result<(), Failure> {
         (!args.except.is_empty(), "--except"),
         (args.without_run, "--without-run"),
         (args.seed.is_some(), "--seed"),
+        (args.calibrate.is_some(), "--calibrate"),
+        (!args.sizes.is_empty(), "--set"),
     ];
     if args.dequantize
         && let Some((_, option)) = of_half.into_iter().find(|(is_given, _)| *is_given)
@@ -54,14 +58,17 @@ pub(crate) fn convert(
     refuse_idle(args)?;
     let context = Context::new(loaded)?;
     let source = loaded.source()?;
-    let execution = loaded.execution.clone().with_seed(args.seed.unwrap_or_default());
+    let execution = runs_of(&[loaded]).with_seed(args.seed.unwrap_or_default());
     if args.dequantize {
         let options =
             DequantizeOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
         let done = dequantize(&mut loaded.model, &options)?;
         describe_floats(&done, out);
+        let left = done.left.iter().map(|(op, name)| json!({ "op": op, "result": name }));
+        let left: Vec<Value> = left.collect();
         return Ok(
-            json!({ "weights": done.weights, "pairs": done.pairs, "limits": done.limits, "left": done.left.len() }),
+            json!({ "weights": done.weights, "pairs": done.pairs, "limits": done.limits, "operators": done.operators,
+                    "left": done.left.len(), "left_nodes": left }),
         );
     }
     let half = match (args.float32, args.bfloat16) {
@@ -71,30 +78,38 @@ pub(crate) fn convert(
     };
     let except = context.nodes(&loaded.model, &args.except)?;
     let only: HashSet<NodeId> = context.nodes(&loaded.model, &args.only)?.into_iter().collect();
+    let sizes = samples::sizes(loaded, &args.sizes, registry)?;
+    let settings = MeasureOptions::default()
+        .with_sizes(&sizes)
+        .with_registry(registry)
+        .with_data(&source)
+        .with_execution(execution.clone());
+    let inputs = Inputs::new(loaded, args.calibrate.as_deref(), (1, &settings))?;
     let options = NarrowOptions::default()
         .with_keep_io(args.keep_io)
         .with_only((!args.only.is_empty()).then_some(&only))
         .with_except(&except)
         .with_run(!args.without_run)
+        .with_samples(Some(inputs.samples()))
         .with_registry(registry)
         .with_data(&source)
-        .with_execution(execution.clone());
-    let before = loaded.model.clone();
+        .with_execution(execution);
+    let mut result = loaded.model.clone();
     let done = match half {
-        Some(half) => narrow(&mut loaded.model, half, &options),
-        None => widen(&mut loaded.model, &options),
+        Some(half) => narrow(&mut result, half, &options),
+        None => widen(&mut result, &options),
     };
     let is_selected = !(args.only.is_empty() && args.except.is_empty());
     let done = done.map_err(|error| not_narrowed::failure(&loaded.model, error, &options, is_selected))?;
-    let settings =
-        MeasureOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
     let measured = match args.without_run {
         true => Err("`--without-run` is given".to_owned()),
-        false => measure(&before, &loaded.model, &settings),
+        false => measure_on(&loaded.model, &result, inputs.samples(), &settings),
     };
     loaded.execution.interrupt.check()?;
-    let effect = Effect::new((weight_bytes(&before), weight_bytes(&loaded.model)), Some(measured));
-    describe(&done, half, &effect, out);
+    let effect = Effect::new((weight_bytes(&loaded.model), weight_bytes(&result)), Some(measured))
+        .with_generated(inputs.generated());
+    loaded.model = result;
+    describe(&done, half, &effect, args, out);
     Ok(done.to_json(half.map_or(ElemType::Float, Half::elem), &effect))
 }
 
@@ -103,9 +118,6 @@ pub(crate) fn worst(measured: &[MeasuredOutput]) -> Option<(&MeasuredOutput, f64
     let worst = measured.iter().min_by(|a, b| a.snr.total_cmp(&b.snr))?;
     Some((worst, measured.iter().map(|output| output.max_error).fold(0.0, f64::max)))
 }
-
-/// The inputs of a measurement, in a sentence.
-pub(crate) const GENERATED_INPUTS: &str = "generated inputs";
 
 /// The line about the error of the outputs on some inputs.
 pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs: &str) -> String {
@@ -116,6 +128,9 @@ pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs:
     let not_finite: u64 = measured.iter().map(|output| output.not_finite).sum();
     let mut line = match worst(measured) {
         None => "no output has numbers".to_owned(),
+        Some(_) if measured.iter().all(|output| output.elements == 0) => {
+            format!("not measured: the outputs have no elements on {inputs}")
+        }
         Some((output, _)) if output.snr.is_infinite() && not_finite == 0 => {
             format!("the outputs are equal on {inputs}")
         }
@@ -132,7 +147,7 @@ pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs:
 }
 
 /// Tells what was done; without a format, numbers became `float`.
-fn describe(done: &Narrowed, half: Option<Half>, effect: &Effect, out: &Out) {
+fn describe(done: &Narrowed, half: Option<Half>, effect: &Effect, args: &NumberFormatArgs, out: &Out) {
     let (before, after) = effect.bytes;
     let removed = match done.removed_casts {
         0 => String::new(),
@@ -148,6 +163,12 @@ fn describe(done: &Narrowed, half: Option<Half>, effect: &Effect, out: &Out) {
     ));
     for (op, reason, count) in done.wide_by_operator() {
         out.details_of_summary(&format!("{count:>9} stay  {}: {reason}\n", shown(op)));
+    }
+    for wide in &done.wide {
+        out.detail(
+            1,
+            &format!("stays: {} of `{}`: {}", shown(&wide.op), shown(&wide.name), wide.reason.text()),
+        );
     }
     for (name, number) in &done.out_of_range {
         out.detail(1, &format!("out of range: {} has {number:e}", shown(name)));
@@ -166,8 +187,36 @@ fn describe(done: &Narrowed, half: Option<Half>, effect: &Effect, out: &Out) {
         out.warning(&format!("the range of the numbers is not known: {reason}"), None);
     }
     if let Some(measured) = &effect.measured {
-        out.details_of_summary(&format!("{}\n", error_line(measured, GENERATED_INPUTS)));
+        let inputs = samples::described(args.calibrate.is_some(), &effect.generated);
+        out.details_of_summary(&format!("{}\n", error_line(measured, &inputs)));
+        warn_of_infinities(measured, half, args, out);
     }
+}
+
+/// Warns of outputs that are not finite any more.
+fn warn_of_infinities(
+    measured: &Result<Vec<MeasuredOutput>, String>,
+    half: Option<Half>,
+    args: &NumberFormatArgs,
+    out: &Out,
+) {
+    let (Ok(measured), Some(half)) = (measured, half) else { return };
+    let Some(output) = measured.iter().find(|output| output.not_finite > 0) else { return };
+    let help = match args.except.is_empty() {
+        true => "`--except SELECTOR` leaves nodes in `float`; `onnx compare MODEL OUT` shows the first node that differs".to_owned(),
+        false => "what takes the result of an excepted node gets a cast of it: `--except` the nodes behind it, too".to_owned(),
+    };
+    out.warning(
+        &format!(
+            "`{}` has {} that {} finite in one model only: a number is beyond {:e}, the greatest one of {}",
+            shown(&output.name),
+            plural(output.not_finite, "element"),
+            if output.not_finite == 1 { "is" } else { "are" },
+            half.max(),
+            half.elem()
+        ),
+        Some(&help),
+    );
 }
 
 /// Tells what is lost in a constant.
@@ -205,13 +254,34 @@ fn describe_floats(done: &Dequantized, out: &Out) {
             done.limits
         ));
     }
-    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
-    for (op, _) in &done.left {
-        *left.entry(op).or_default() += 1;
+    if done.operators > 0 {
+        out.details_of_summary(&format!("{:>9} became  operators of floats\n", done.operators));
     }
-    for (op, count) in left {
-        out.details_of_summary(&format!("{count:>9} stay  {}: computes with quantized numbers\n", shown(op)));
+    let mut left: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (op, name) in &done.left {
+        left.entry(op).or_default().push(name);
     }
+    for (op, names) in &left {
+        out.details_of_summary(&format!(
+            "{:>9} stay  {}: computes with quantized numbers\n",
+            names.len(),
+            shown(op)
+        ));
+        names.iter().for_each(|name| out.detail(1, &format!("stays: {} of `{}`", shown(op), shown(name))));
+    }
+    if !left.is_empty() {
+        let (count, operators) =
+            (done.left.len() as u64, left.keys().map(|op| shown(op).to_string()).collect::<Vec<_>>());
+        out.warning(
+            &format!("{} with quantized numbers: {}", plural_stays(count), operators.join(", ")),
+            Some("they have no form of floats that is known to be equal; `-v` names them"),
+        );
+    }
+}
+
+/// The beginning of a sentence about nodes that stay.
+fn plural_stays(count: u64) -> String {
+    format!("{} {}", plural(count, "node"), if count == 1 { "stays" } else { "stay" })
 }
 
 /// Adds what was done to the report.

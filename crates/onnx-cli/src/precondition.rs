@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onnx_check::{CheckOptions, invalid_nodes};
+use onnx_check::{CheckOptions, check, invalid_nodes};
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Policy, Rule, Severity, Sink};
 use onnx_ir::{Model, NodeId, ValueId};
@@ -87,6 +87,35 @@ pub(crate) fn require_fitting_operands(
         (message, "correct the nodes or their operands; `--keep-going` inlines them in spite of that"),
         out,
     )
+}
+
+/// Refuses an invalid model whose result of the command would be invalid, too, unless the command continues in spite of errors.
+pub(crate) fn require_valid(
+    loaded: &Loaded,
+    registry: &Registry,
+    severity: &SeverityArgs,
+    keep_going: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if keep_going {
+        return Ok(());
+    }
+    let options =
+        CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
+    let inference = loaded.infer(InferOptions::default().with_registry(registry).with_check_types(true))?;
+    let mut sink = Sink::with(Policy::new(), Caps::NONE);
+    let mut found = check(&loaded.model, &options);
+    found.merge(inference.findings().clone());
+    for found in found.into_diagnostics() {
+        if found.severity == Severity::Error {
+            sink.report(found);
+        }
+    }
+    report::select(&loaded.model, &mut sink);
+    let message = "the model is not valid, and the result would not be, either";
+    let help = "repair what is found first: `onnx check MODEL --full` shows each finding with its repair, and \
+                `onnx check MODEL --full --fix -o NEW` makes those that are certain; `--keep-going` converts in spite of it";
+    refuse(loaded, sink, severity, (message, help), out)
 }
 
 /// Fails if there are findings, and shows them.

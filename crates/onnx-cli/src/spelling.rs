@@ -148,6 +148,7 @@ fn with_options(line: Line) -> Line {
     let command = command_of(&line.words);
     let name = command.as_ref().map_or("", |command| command.get_name());
     let mut new = Line { words: Vec::new(), changes: line.changes };
+    let all = line.words.clone();
     let mut words = line.words.into_iter();
     while let Some(word) = words.next() {
         let (option, attached) = match word.split_once('=') {
@@ -170,7 +171,11 @@ fn with_options(line: Line) -> Line {
         };
         let value = value.unwrap_or_default();
         new.changes.push((spelling.old.to_owned(), spelling.new.replace("{}", &value)));
-        new.words.extend(spelling.new.split(' ').map(|word| word.replace("{}", &value)));
+        // `--float16 --half` says it twice.
+        let is_said = !spelling.takes_value() && all.iter().any(|word| word == spelling.new);
+        if !is_said {
+            new.words.extend(spelling.new.split(' ').map(|word| word.replace("{}", &value)));
+        }
     }
     new
 }

@@ -270,7 +270,21 @@ fn conflict(error: &clap::Error) -> Option<Failure> {
         return Some(Failure::new(message).help("it takes one value: leave one of them out"));
     }
     let message = format!("`{argument}` and {} exclude each other", others.join(", "));
-    Some(Failure::new(message).help("leave one of them out, or run two commands one after the other"))
+    // What one command makes, another one can take.
+    let formats = ["--float16", "--bfloat16", "--float32", "--dequantize"];
+    let is_step = |name: &str| name == "--opset" || formats.contains(&name);
+    let all = || others.iter().map(|other| other.trim_matches('`')).chain([argument]);
+    let is_sequence = all().all(is_step) && all().any(|name| name == "--opset" || name == "--dequantize");
+    let help = match is_sequence {
+        true if all().any(|name| name == "--opset") => {
+            "run two commands one after the other: `onnx convert IN --opset N -o NEW`, and then the other one with NEW"
+        }
+        true => {
+            "run two commands one after the other: `onnx convert IN --dequantize -o NEW`, and then the other one with NEW"
+        }
+        false => "leave one of them out",
+    };
+    Some(Failure::new(message).help(help))
 }
 
 /// The arguments that are not UTF-8, which the error does not name. Paths need not be.

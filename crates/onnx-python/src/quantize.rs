@@ -6,10 +6,10 @@ use onnxkit::compose::{QUANTIZATIONS, Quantization};
 use onnxkit::eval::Value;
 use onnxkit::ir::{self, NodeId};
 use onnxkit::quantize::{
-    BlockOptions, CalibrateError, CalibratedError, Calibration, DynamicOptions, Effect, GeneratedSamples,
-    Granularity, MeasureOptions, Method, QuantizeError, Ranges, Samples, StaticOptions, WeightOptions,
-    WeightReport, is_quantized_type, measure_on, quantize_blocks, quantize_calibrated, quantize_dynamic,
-    quantize_weights, weight_bytes,
+    BlockOptions, CalibrateError, CalibratedError, Calibration, DynamicOptions, Effect, GeneratedInput,
+    GeneratedSamples, Granularity, MeasureOptions, Method, QuantizeError, Ranges, Samples, StaticOptions,
+    WeightOptions, WeightReport, is_quantized_type, measure_on, quantize_blocks, quantize_calibrated,
+    quantize_dynamic, quantize_weights, weight_bytes,
 };
 use onnxkit::schema::Registry;
 use onnxkit::types::tensor::DataSource;
@@ -253,10 +253,15 @@ fn quantized(snapshot: &mut Snapshot, request: &Request, around: &Surroundings<'
         Inputs::Given(given) => given,
         _ => &generated,
     };
-    match request.settings.kind.as_str() {
-        "static" => quantize_statically(snapshot, request, around, samples),
-        kind => quantize_only_weights(snapshot, request, around, (samples, &measure), kind == "dynamic"),
+    let mut fields = match request.settings.kind.as_str() {
+        "static" => quantize_statically(snapshot, request, around, samples)?,
+        kind => quantize_only_weights(snapshot, request, around, (samples, &measure), kind == "dynamic")?,
+    };
+    if let Some(fields) = fields.as_object_mut() {
+        fields
+            .insert("generated".to_owned(), generated.inputs().iter().map(GeneratedInput::to_json).collect());
     }
+    Ok(fields)
 }
 
 fn quantize_statically(

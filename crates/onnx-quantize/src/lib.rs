@@ -50,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 mod activations;
+mod budget;
 mod edits;
 mod forms;
 mod measure;
@@ -57,6 +58,7 @@ mod narrow;
 mod registry;
 mod report;
 mod retype;
+mod samples;
 mod types;
 mod weights;
 
@@ -69,7 +71,7 @@ pub use forms::{
     BlockOptions, DynamicOptions, DynamicReport, OperatorForm, quantize_blocks, quantize_dynamic,
     use_operators,
 };
-pub use measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure, measure_on};
+pub use measure::{MeasureOptions, MeasuredOutput, measure, measure_on};
 pub use narrow::{
     Half, NarrowError, NarrowOptions, Narrowed, NotTaken, RoundedTensor, RoundingLosses, WideNode,
     WideReason, narrow, widen,
@@ -77,6 +79,7 @@ pub use narrow::{
 pub use registry::with_onnxruntime;
 pub use report::{Effect, weight_bytes};
 pub use retype::{RetypeError, retype};
+pub use samples::{GeneratedInput, GeneratedSamples, Samples};
 pub use weights::{
     DequantizeError, DequantizeOptions, Dequantized, Granularity, QuantizeError, QuantizedWeight,
     WeightOptions, WeightReport, dequantize, is_quantized_type, quantize_weights,

@@ -1,16 +1,15 @@
 //! How far the outputs of two models are apart.
 
-use std::cell::OnceCell;
 use std::fmt;
 
 use onnx_eval::compare::Noise;
-use onnx_eval::{EvalOptions, Evaluator, Value};
+use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value};
 use onnx_ir::{GraphOutput, Model, ValueId};
-use onnx_pass::{FeedError, FeedGenerator, FeedOptions};
 use onnx_schema::Registry;
-use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor, bf16, f16};
 use onnx_types::{ElemType, Execution};
+
+use crate::samples::{GeneratedSamples, Samples};
 
 /// Settings of [`measure`].
 #[derive(Clone)]
@@ -18,6 +17,8 @@ use onnx_types::{ElemType, Execution};
 pub struct MeasureOptions<'a> {
     /// Values of inputs by name; others are generated.
     pub given: &'a [(&'a str, Value)],
+    /// Sizes of dimension variables, or of axes such as `x[0]`, of generated inputs. Default: none.
+    pub sizes: &'a [(String, i64)],
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
     /// Source of the external weights of both models. By default there is none.
@@ -32,6 +33,7 @@ impl Default for MeasureOptions<'_> {
     fn default() -> Self {
         Self {
             given: &[],
+            sizes: &[],
             registry: Registry::STANDARD,
             data: &NoData,
             execution: Execution::DEFAULT,
@@ -43,6 +45,7 @@ impl Default for MeasureOptions<'_> {
 onnx_types::option_setters! {
     MeasureOptions<'a> {
         with_given => given: &'a [(&'a str, Value)],
+        with_sizes => sizes: &'a [(String, i64)],
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_execution => execution: into Execution,
@@ -123,20 +126,26 @@ pub(crate) fn measure_each(
     let run = |evaluator: &Evaluator<'_>, inputs: &[(String, Value)]| {
         let by_name: Vec<(&str, Value)> =
             inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        evaluator.run(&by_name).map_err(|failure| reason(&failure))
+        evaluator.run(&by_name)
     };
     let outputs = before.graph(before.main_graph()).outputs().iter().map(GraphOutput::value);
     let names: Vec<&str> = outputs.map(|value| before.str(before.value(value).name())).collect();
     let none = || names.iter().map(|_| None).collect();
     let mut measured: Vec<Vec<Option<Measured>>> = new.iter().map(|_| none()).collect();
     for index in 0..samples.count() {
-        let inputs = samples.sample(index)?;
-        let old = match known.and_then(|known| known.get(index)) {
-            Some(outputs) => outputs.clone(),
-            None => run(&old, &inputs)?,
+        let (inputs, old) = loop {
+            let inputs = samples.sample(index)?;
+            if let Some(outputs) = known.and_then(|known| known.get(index)) {
+                break (inputs, outputs.clone());
+            }
+            match run(&old, &inputs) {
+                Ok(outputs) => break (inputs, outputs),
+                Err(failure) if failure.kind() == FailureKind::Operator && samples.replace(index) => {}
+                Err(failure) => return Err(reason(&failure)),
+            }
         };
         for (measured, (after, evaluator)) in measured.iter_mut().zip(&new) {
-            let new = run(evaluator, &converted(after, &inputs)?)?;
+            let new = run(evaluator, &converted(after, &inputs)?).map_err(|failure| reason(&failure))?;
             for ((found, name), (old, new)) in measured.iter_mut().zip(&names).zip(old.iter().zip(&new)) {
                 compare(name, old, new, found)?;
             }
@@ -147,78 +156,6 @@ pub(crate) fn measure_each(
         named.filter_map(|(found, name)| Some(found?.finish((*name).to_owned()))).collect()
     };
     Ok(measured.into_iter().map(finish).collect())
-}
-
-/// Inputs of a model for several runs.
-pub trait Samples {
-    /// Number of samples.
-    fn count(&self) -> usize;
-
-    /// The inputs of a run, by name.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason if they cannot be read or generated.
-    fn sample(&self, index: usize) -> Result<Vec<(String, Value)>, String>;
-}
-
-/// Generated inputs, each from a separate seed.
-pub struct GeneratedSamples<'a> {
-    model: &'a Model,
-    count: usize,
-    options: &'a MeasureOptions<'a>,
-    /// What is the same for all samples: the inferred types, and how often sizes grow until the model runs.
-    inference: OnceCell<Inference>,
-    growth: OnceCell<usize>,
-}
-
-impl fmt::Debug for GeneratedSamples<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GeneratedSamples").field("count", &self.count).finish_non_exhaustive()
-    }
-}
-
-impl<'a> GeneratedSamples<'a> {
-    /// A number of inputs for a model, from the seed of the options on.
-    #[must_use]
-    pub const fn new(model: &'a Model, count: usize, options: &'a MeasureOptions<'a>) -> Self {
-        Self { model, count, options, inference: OnceCell::new(), growth: OnceCell::new() }
-    }
-}
-
-impl Samples for GeneratedSamples<'_> {
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    fn sample(&self, index: usize) -> Result<Vec<(String, Value)>, String> {
-        let seed = self.options.execution.seed.wrapping_add(index as u64);
-        let settings = FeedOptions::default()
-            .with_given(self.options.given)
-            .with_registry(self.options.registry)
-            .with_data(self.options.data)
-            .with_execution(self.options.execution.clone().with_seed(seed));
-        let inference = self.inference.get_or_init(|| {
-            let known = InferOptions::default()
-                .with_registry(self.options.registry)
-                .with_data(self.options.data)
-                .with_execution(self.options.execution.clone());
-            infer(self.model, &known)
-        });
-        let text = |error: FeedError| error.to_string();
-        let mut generator = FeedGenerator::new(self.model, inference, &settings, &[]).map_err(text)?;
-        match self.growth.get() {
-            Some(&growth) => (0..growth).for_each(|_| _ = generator.grow()),
-            None => {
-                let run = EvalOptions::default()
-                    .with_registry(self.options.registry)
-                    .with_data(self.options.data)
-                    .with_execution(settings.execution.clone());
-                _ = self.growth.set(generator.grow_until_it_runs(&run));
-            }
-        }
-        Ok(generator.feeds().map_err(text)?.values)
-    }
 }
 
 /// Why a run has no result.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::activations::{QuantizedValue, StaticReport};
 use crate::measure::MeasuredOutput;
 use crate::narrow::{Narrowed, WideNode};
+use crate::samples::GeneratedInput;
 use crate::weights::{QuantizedWeight, WeightReport};
 
 /// How much smaller a model is, and how far its outputs are apart.
@@ -19,13 +20,26 @@ pub struct Effect {
     pub bytes: (u64, u64),
     /// How far each output is apart, or why that is not known; `None` if it was not asked for.
     pub measured: Option<Result<Vec<MeasuredOutput>, String>>,
+    /// The sizes of the inputs of the runs, if these were generated.
+    pub generated: Vec<GeneratedInput>,
 }
 
 impl Effect {
     /// The effect of a change, with the [bytes of weights](weight_bytes) before and after.
     #[must_use]
     pub const fn new(bytes: (u64, u64), measured: Option<Result<Vec<MeasuredOutput>, String>>) -> Self {
-        Self { bytes, measured }
+        Self { bytes, measured, generated: Vec::new() }
+    }
+
+    /// The same with the sizes of generated inputs.
+    #[must_use]
+    pub fn with_generated(mut self, generated: Vec<GeneratedInput>) -> Self {
+        self.generated = generated;
+        self
+    }
+
+    fn json_generated(&self) -> Value {
+        self.generated.iter().map(GeneratedInput::to_json).collect()
     }
 
     fn json_bytes(&self) -> Value {
@@ -91,6 +105,14 @@ pub(crate) fn by_operator(wide: &[WideNode]) -> Vec<(&str, &'static str, usize)>
     rows
 }
 
+impl GeneratedInput {
+    /// The sizes, as the reports of number formats have them.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({ "name": self.name, "least": self.least, "greatest": self.greatest })
+    }
+}
+
 impl Narrowed {
     /// Number of wide nodes of each operator, with the reason, in the order of the first one.
     #[must_use]
@@ -102,7 +124,11 @@ impl Narrowed {
     #[must_use]
     pub fn to_json(&self, to: ElemType, effect: &Effect) -> Value {
         let wide = self.wide_by_operator().into_iter();
-        let wide = wide.map(|(op, reason, count)| json!({ "op": op, "reason": reason, "nodes": count }));
+        let wide = wide.map(|(op, reason, count)| {
+            let of = |node: &&WideNode| node.op == op && node.reason.text() == reason;
+            let names: Vec<&str> = self.wide.iter().filter(of).map(|node| node.name.as_str()).collect();
+            json!({ "op": op, "reason": reason, "nodes": count, "results": names })
+        });
         let tensors = self.tensors.iter().map(|tensor| {
             let losses = &tensor.losses;
             json!({
@@ -127,6 +153,7 @@ impl Narrowed {
             "out_of_range": ranges,
             "bytes": effect.json_bytes(),
             "outputs": effect.json_outputs(),
+            "generated": effect.json_generated(),
             "not_measured": effect.not_measured(),
         })
     }
@@ -142,6 +169,7 @@ impl WeightReport {
             "bytes": effect.json_bytes(),
             "runs": self.runs,
             "outputs": effect.json_outputs(),
+            "generated": effect.json_generated(),
             "not_measured": effect.not_measured(),
         })
     }
@@ -196,6 +224,7 @@ impl StaticReport {
             "bytes": effect.json_bytes(),
             "runs": self.runs,
             "outputs": effect.json_outputs(),
+            "generated": effect.json_generated(),
             "not_measured": effect.not_measured(),
         })
     }

@@ -1,6 +1,8 @@
 //! Arguments about number formats.
 
-use clap::{ArgGroup, Args};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueHint};
 
 /// Another number format for the whole model.
 #[derive(Debug, Args)]
@@ -32,6 +34,20 @@ pub(crate) struct NumberFormatArgs {
     /// Do not run the model: neither to find numbers that are out of range, nor to measure the error.
     #[arg(long, requires = "number-format", hide_short_help = true)]
     pub(crate) without_run: bool,
+    /// Inputs for the runs: an archive `.npz`, a directory with the inputs of one run (`input_K.pb` or `NAME.npy`), or a directory of
+    /// such archives and directories. Without this, they are generated.
+    #[arg(long, value_name = "DIR|NPZ", value_hint = ValueHint::AnyPath, requires = "number-format", conflicts_with_all = ["seed", "sizes", "without_run"])]
+    pub(crate) calibrate: Option<PathBuf>,
+    /// Size of a dimension variable, or of an axis of an input (`x[0]`), of generated inputs; may be given several times.
+    #[arg(
+        long = "set",
+        id = "sizes",
+        value_name = "DIM=N",
+        requires = "number-format",
+        conflicts_with = "without_run",
+        hide_short_help = true
+    )]
+    pub(crate) sizes: Vec<String>,
     /// The seed of the inputs that are generated for the runs; without this, 0.
     #[arg(long, value_name = "N", requires = "number-format", hide_short_help = true)]
     pub(crate) seed: Option<u64>,

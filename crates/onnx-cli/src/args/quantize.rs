@@ -15,8 +15,8 @@ operators: onnx convert --opset 21. Without -o, nothing is written: the summary 
 be.
 
 Examples:
-  onnx quantize model.onnx --to uint8 --calibrate test_data_set_0 --per-channel -o int8.onnx
-  onnx quantize model.onnx --to int8 --seed 0 --save-ranges ranges.json --measure -o int8.onnx
+  onnx quantize model.onnx --to uint8 --calibrate images/ --per-channel --measure -o int8.onnx
+  onnx quantize model.onnx --to int8 --seed 0 --set h=224,w=224 --save-ranges ranges.json -o int8.onnx
   onnx quantize model.onnx --to int8 --ranges ranges.json --except 'Softmax()' -o int8.onnx
   onnx quantize model.onnx --to int8 --dynamic -o dynamic.onnx
   onnx quantize model.onnx --to int8 --weights-only --budget snr=30 -o small.onnx
@@ -63,7 +63,7 @@ pub(crate) struct QuantizeArgs {
     #[arg(long, conflicts_with = "dynamic")]
     pub(crate) weights_only: bool,
     /// Find the ranges of activations in each run of the result: products and convolutions compute in integers.
-    #[arg(long, conflicts_with_all = ["calibrate", "ranges", "save_ranges", "symmetric", "budget", "losses"])]
+    #[arg(long, conflicts_with_all = ["ranges", "save_ranges", "symmetric", "budget", "losses"])]
     pub(crate) dynamic: bool,
     /// The form of the result: pairs of QuantizeLinear and DequantizeLinear, or operators that take quantized numbers.
     ///
@@ -85,7 +85,7 @@ pub(crate) struct QuantizeArgs {
     pub(crate) per_channel: bool,
     /// A scale for each N elements along the axis that is summed over.
     #[arg(long, value_name = "N", requires = "weights_only")]
-    #[arg(conflicts_with_all = ["dynamic", "calibrate", "ranges", "save_ranges", "samples", "method", "keep_biases", "weight_type", "losses"])]
+    #[arg(conflicts_with_all = ["dynamic", "ranges", "save_ranges", "samples", "method", "keep_biases", "weight_type", "losses"])]
     pub(crate) block: Option<usize>,
     /// No zero points: zero is in the middle of the range. Signed weights have none anyhow.
     #[arg(long)]
@@ -114,12 +114,16 @@ pub(crate) struct QuantizeArgs {
 /// Where the ranges of activations come from.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrationArgs {
-    /// Inputs for the calibration: a directory or `.npz` archive like those of `onnx run --feeds`, or a directory of such.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::AnyPath, conflicts_with = "weights_only")]
+    /// Inputs for the runs: an archive `.npz`, a directory with the inputs of one run (`input_K.pb` or `NAME.npy`), or a directory of
+    /// such archives and directories.
+    #[arg(long, value_name = "DIR|NPZ", value_hint = ValueHint::AnyPath)]
     pub(crate) calibrate: Option<PathBuf>,
     /// Generate inputs for the runs, from this seed on.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Size of a dimension variable, or of an axis of an input (`x[0]`), of generated inputs; may be given several times.
+    #[arg(long = "set", value_name = "DIM=N", conflicts_with = "calibrate")]
+    pub(crate) sizes: Vec<String>,
     /// The number of inputs that are generated; without this, 8.
     #[arg(long, value_name = "N", requires = "seed", conflicts_with_all = ["weights_only", "dynamic", "calibrate"], hide_short_help = true)]
     pub(crate) samples: Option<usize>,

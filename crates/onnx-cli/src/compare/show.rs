@@ -83,7 +83,10 @@ pub(super) fn words(difference: &Difference) -> String {
     if let Some(mismatch) = &difference.mismatch {
         return format!("{}: {mismatch}", paint(BAD, "differs"));
     }
-    let Some(first) = &difference.first else { return paint(GOOD, "equal").to_string() };
+    let Some(first) = &difference.first else {
+        let nothing = if difference.elements == 0 { ": no elements" } else { "" };
+        return format!("{}{nothing}", paint(GOOD, "equal"));
+    };
     let (style, count) = match difference.exceeding {
         0 => (GOOD, "within the tolerance".to_owned()),
         count => (BAD, format!("{} of {} elements differ", grouped(count), grouped(difference.elements))),

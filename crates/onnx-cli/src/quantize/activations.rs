@@ -7,23 +7,23 @@ use onnx_codec::file::{FileKind, write_file};
 use onnx_compose::{QUANTIZATIONS, Quantization};
 use onnx_eval::FailureKind;
 use onnx_quantize::{
-    CalibrateError, Calibrated, CalibratedError, Calibration, Correction, GeneratedSamples, MeasureOptions,
-    Method, QuantizedValue, Ranges, RangesError, Samples, StaticOptions, StaticReport, StayReason,
-    quantize_calibrated,
+    CalibrateError, Calibrated, CalibratedError, Calibration, Correction, MeasureOptions, Method,
+    QuantizedValue, Ranges, RangesError, StaticOptions, StaticReport, StayReason, quantize_calibrated,
 };
 use onnx_schema::Registry;
 use onnx_types::{ElemType, Execution, Interrupt};
 use serde_json::Value;
 
-use super::elem;
-use super::samples::FileSamples;
+use super::{elem, inputs_of};
 use crate::args::{CalibrationMethod, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError};
 use crate::input::Loaded;
-use crate::number_formats::{GENERATED_INPUTS, error_line};
+use crate::number_formats::error_line;
 use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::reading::read_text;
+use crate::run::runs_of;
+use crate::samples::{self, Inputs};
 use crate::selection::Context;
 use crate::size::{grouped, plural};
 use crate::{store, targets};
@@ -66,7 +66,10 @@ impl LibraryError for CalibrateError {
                 "`--weights-only` and `--dynamic` do not run the model, nor do the ranges of a file: `--ranges FILE`"
                     .to_owned(),
             ),
-            Self::Run { .. } => Some("`onnx run MODEL` runs the model on other inputs".to_owned()),
+            Self::Run { .. } => Some(
+                "`--calibrate DIR` takes inputs of yours, `--seed N` generates others, and `--set DIM=N` sets their sizes"
+                    .to_owned(),
+            ),
             Self::NoSamples => Some("`--seed 0 --samples 8` generates inputs".to_owned()),
             _ => None,
         }
@@ -196,7 +199,7 @@ fn work(
     let source = loaded.source()?;
     let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    let execution: Execution = loaded.execution.clone().with_seed(calibration.seed.unwrap_or_default());
+    let execution: Execution = runs_of(&[loaded]).with_seed(calibration.seed.unwrap_or_default());
     let options = StaticOptions::new(table)
         .with_weights(args.weight_type.as_deref().map(elem).transpose()?)
         .with_per_channel(args.per_channel)
@@ -206,19 +209,17 @@ fn work(
         .with_data(&source)
         .with_execution(execution.clone())
         .with_threads(threads);
+    let sizes = samples::sizes(loaded, &calibration.sizes, registry)?;
     let settings = MeasureOptions::default()
+        .with_sizes(&sizes)
         .with_registry(registry)
         .with_data(&source)
         .with_execution(execution)
         .with_threads(threads);
-    let files = calibration.calibrate.as_deref().map(|path| FileSamples::find(loaded, path)).transpose()?;
     let count = if calibration.seed.is_some() { calibration.samples.unwrap_or(GENERATED) } else { 0 };
-    let generated = GeneratedSamples::new(&loaded.model, count, &settings);
-    let samples: &dyn Samples = match &files {
-        Some(files) => files,
-        None => &generated,
-    };
-    let is_given = files.is_some() || calibration.seed.is_some();
+    let inputs = Inputs::new(loaded, calibration.calibrate.as_deref(), (count, &settings))?;
+    let samples = inputs.samples();
+    let is_given = calibration.calibrate.is_some() || calibration.seed.is_some();
     let request = Calibration::default()
         .with_ranges(known.unwrap_or_default())
         .with_samples(is_given.then_some(samples))
@@ -231,7 +232,11 @@ fn work(
     let mut result = loaded.model.clone();
     let done = quantize_calibrated(&mut result, to, &request, &options);
     loaded.execution.interrupt.check()?;
-    let done = done?;
+    let mut done = done?;
+    done.effect.generated = inputs.generated();
+    if let Inputs::Generated(generated) = &inputs {
+        samples::warn_of_sizes(generated, out);
+    }
     save_ranges(loaded, args, &done.ranges, out)?;
     Ok((result, done, samples.count()))
 }
@@ -246,14 +251,6 @@ fn save_ranges(loaded: &Loaded, args: &QuantizeArgs, ranges: &Ranges, out: &Out)
     write_file(path, FileKind::Json, &options, |file| file.write_all(text.as_bytes()))?;
     out.summary(&format!("wrote the ranges to {}", shown(&path.display().to_string())));
     Ok(())
-}
-
-/// Where the inputs of the runs are from.
-const fn inputs(args: &QuantizeArgs) -> &'static str {
-    match args.calibration.calibrate {
-        Some(_) => "the inputs of the calibration",
-        None => GENERATED_INPUTS,
-    }
 }
 
 const fn method(args: &QuantizeArgs) -> Method {
@@ -280,10 +277,30 @@ fn staying(report: &StaticReport) -> Vec<(String, StayReason, usize)> {
     rows
 }
 
+/// Warns if nothing is quantized.
+fn warn_of_nothing(report: &StaticReport, out: &Out) {
+    let is_budget = report.stay.iter().any(|(.., reason)| *reason == StayReason::Budget);
+    let (message, help) = match (report.stay.is_empty(), is_budget) {
+        (true, _) => (
+            "no node is quantized: the model has none of an operator that the target quantizes",
+            "`onnx info MODEL` counts the operators; `--weights-only` quantizes weights, and docs/targets.md has the tables",
+        ),
+        (_, true) => (
+            "no node is quantized: the budget keeps all of them",
+            "use a lower `--budget`, `--per-channel`, `--to int16`, or `--weights-only`",
+        ),
+        _ => ("no node is quantized: all of them stay", "the reasons are listed; `-v` names the nodes"),
+    };
+    out.warning(message, Some(help));
+}
+
 fn describe(done: &Calibrated, to: ElemType, args: &QuantizeArgs, out: &Out) {
     let report = &done.report;
     let nodes: usize = report.quantized.iter().map(|(_, count)| count).sum();
     let stay = report.stay.len();
+    if nodes == 0 {
+        warn_of_nothing(report, out);
+    }
     out.summary(&format!(
         "{} of {} that could compute with {to}, {}, {}, {} -> {} bytes of weights",
         nodes,
@@ -306,7 +323,7 @@ fn describe(done: &Calibrated, to: ElemType, args: &QuantizeArgs, out: &Out) {
         out.details_of_summary(&format!("{count:>9} stay  {}: {}\n", shown(&op), reason.text()));
     }
     for (op, name, reason) in &report.stay {
-        out.detail(2, &format!("{} of `{}`: {}", shown(op), shown(name), reason.text()));
+        out.detail(1, &format!("stays: {} of `{}`: {}", shown(op), shown(name), reason.text()));
     }
     if let Some(correction) = &report.correction {
         out.details_of_summary(&correction_line(correction));
@@ -323,7 +340,7 @@ fn describe(done: &Calibrated, to: ElemType, args: &QuantizeArgs, out: &Out) {
         ));
     }
     if let Some(measured) = &done.effect.measured {
-        out.details_of_summary(&format!("{}\n", error_line(measured, inputs(args))));
+        out.details_of_summary(&format!("{}\n", error_line(measured, &inputs_of(args, &done.effect))));
     }
 }
 

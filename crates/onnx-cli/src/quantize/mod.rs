@@ -1,13 +1,13 @@
 //! `onnx quantize`: weights, and what computes with them, in a quantized format.
 
 mod activations;
-mod samples;
 
 use onnx_codec::ReadMode;
 use onnx_ir::{Model, NodeId};
 use onnx_quantize::{
     BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, QuantizedWeight,
-    WeightOptions, WeightReport, measure, quantize_blocks, quantize_dynamic, quantize_weights, weight_bytes,
+    WeightOptions, WeightReport, measure_on, quantize_blocks, quantize_dynamic, quantize_weights,
+    weight_bytes,
 };
 use onnx_schema::Registry;
 use onnx_types::tensor::DataSource;
@@ -16,12 +16,14 @@ use onnx_types::{ElemType, Execution};
 use crate::args::{CalibrationMethod, Changed, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
-use crate::number_formats::{GENERATED_INPUTS, error_line, report};
+use crate::number_formats::{error_line, report};
 use crate::ops::documents;
 use crate::output::{Out, shown};
-use crate::precondition::require_valid_nodes;
+use crate::precondition::{require_valid, require_valid_nodes};
 use crate::progress::Progress;
 use crate::report::is_same_place;
+use crate::run::runs_of;
+use crate::samples::{self, Inputs};
 use crate::selection::Context;
 use crate::size::{grouped, plural};
 use crate::{other_tools, store, weights};
@@ -33,8 +35,10 @@ impl LibraryError for QuantizeError {
             Self::Version { needed, .. } => {
                 Some(format!("`onnx convert MODEL --opset {needed} -o NEW` first"))
             }
-            Self::Target { .. } => {
-                Some("`--target generic` has all types; docs/targets.md describes the tables".to_owned())
+            Self::Target { what, taken, .. } => {
+                let option = if *what == "weights" { "--weight-type" } else { "--to" };
+                let taken: Vec<String> = taken.iter().map(|elem| format!("`{option} {elem}`")).collect();
+                Some(format!("the target takes {}; docs/targets.md describes the tables", taken.join(", ")))
             }
             Self::NoRanges => Some(
                 "a calibration with inputs that have elements finds them: `--calibrate DIR`, or generated inputs with `--seed 0`"
@@ -89,6 +93,10 @@ fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
     let is_static = !args.weights_only && !args.dynamic;
     let has_runs = calibration.calibrate.is_some() || calibration.seed.is_some();
     let is_measured = args.measure || args.budget.is_some();
+    let has_no_run = match is_static {
+        true => !has_runs,
+        false => !is_measured,
+    };
     let idle = [
         (
             calibration.calibrate.is_some() && calibration.seed.is_some(),
@@ -107,6 +115,18 @@ fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
             "--seed",
             "this: the model does not run",
             "leave it out, or add `--measure`",
+        ),
+        (
+            !is_static && calibration.calibrate.is_some() && !is_measured,
+            "--calibrate",
+            "this: the model does not run",
+            "leave it out, or add `--measure`",
+        ),
+        (
+            has_no_run && !calibration.sizes.is_empty(),
+            "--set",
+            "this: the model does not run on generated inputs",
+            if is_static { "leave it out, or add `--seed 0`" } else { "leave it out, or add `--measure`" },
         ),
         (
             is_static && calibration.method.is_some() && !has_runs,
@@ -167,6 +187,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     let registry = documents::registry_with_onnxruntime(&[], &args.input.bounds.interrupt())?;
     let severity = &args.input.severity;
     progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
+    progress.aside(|| require_valid(&loaded, &registry, severity, args.keep_going, out))?;
     let inputs = loaded.files()?;
     let mode = loaded.mode;
     loaded.held_in = Some(placement.held_in());
@@ -180,7 +201,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
             QuantizedForm::Qdq if args.dynamic => dynamic(&mut loaded, args, &registry, to)?,
             QuantizedForm::Qdq => quantize(&mut loaded, args, &registry, (to, budget))?,
         };
-        progress.aside(|| describe(&done, to, args, out));
+        progress.aside(|| describe(&loaded, &done, to, args, out));
         done.report.to_json(to, &done.effect)
     } else {
         activations::quantize(&mut loaded, args, &registry, (to, budget), &progress, out)?
@@ -214,6 +235,11 @@ fn budget(text: &str) -> Result<f64, Failure> {
     })
 }
 
+/// The inputs of the runs, in a sentence.
+fn inputs_of(args: &QuantizeArgs, effect: &Effect) -> String {
+    samples::described(args.calibration.calibrate.is_some(), &effect.generated)
+}
+
 /// What was done.
 struct Done {
     report: WeightReport,
@@ -228,7 +254,7 @@ fn quantize(
 ) -> Result<Done, Failure> {
     let source = loaded.source()?;
     let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
-    let execution: Execution = loaded.execution.clone().with_seed(args.calibration.seed.unwrap_or_default());
+    let execution: Execution = runs_of(&[loaded]).with_seed(args.calibration.seed.unwrap_or_default());
     let granularity = match (args.per_channel, args.block) {
         (true, _) => Granularity::Channel,
         (false, Some(size)) => Granularity::Block(size),
@@ -242,17 +268,25 @@ fn quantize(
         .with_registry(registry)
         .with_data(&source)
         .with_execution(execution.clone());
-    let before = args.measure.then(|| loaded.model.clone());
-    let old = weight_bytes(&loaded.model);
-    let report = quantize_weights(&mut loaded.model, to, &options)?;
-    let settings =
-        MeasureOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
-    let measured = match (before, budget) {
+    let sizes = samples::sizes(loaded, &args.calibration.sizes, registry)?;
+    let settings = MeasureOptions::default()
+        .with_sizes(&sizes)
+        .with_registry(registry)
+        .with_data(&source)
+        .with_execution(execution);
+    let inputs = Inputs::new(loaded, args.calibration.calibrate.as_deref(), (1, &settings))?;
+    let options = options.with_samples(Some(inputs.samples()));
+    let mut result = loaded.model.clone();
+    let old = weight_bytes(&result);
+    let report = quantize_weights(&mut result, to, &options)?;
+    let measured = match (args.measure, budget) {
         (_, Some(_)) => Some(Ok(report.outputs.clone())),
-        (Some(before), None) => Some(measure(&before, &loaded.model, &settings)),
-        (None, None) => None,
+        (true, None) => Some(measure_on(&loaded.model, &result, inputs.samples(), &settings)),
+        (false, None) => None,
     };
-    Ok(Done { report, effect: Effect::new((old, weight_bytes(&loaded.model)), measured) })
+    let effect = Effect::new((old, weight_bytes(&result)), measured).with_generated(inputs.generated());
+    loaded.model = result;
+    Ok(Done { report, effect })
 }
 
 /// Quantizes to products of blocks.
@@ -267,9 +301,18 @@ fn blocks(
             .help("add `--target onnxruntime`, or leave `--form operator` out"));
     }
     if args.budget.is_some() || args.per_channel {
-        let option = if args.per_channel { "--per-channel" } else { "--budget" };
-        return Err(Failure::new(format_args!("`{option}` is not for `MatMulNBits`"))
-            .help("leave `--form operator` out"));
+        let (option, help) = match args.per_channel {
+            true => (
+                "--per-channel",
+                "leave it out: the operator has a scale for each block of a column, `--block N`",
+            ),
+            false => (
+                "--budget",
+                "`--measure` states the error, and `--except SELECTOR` keeps nodes; without `--form operator` and `--target`, \
+                 `--budget` chooses the weights",
+            ),
+        };
+        return Err(Failure::new(format_args!("`{option}` is not for `MatMulNBits`")).help(help));
     }
     changed(loaded, args, registry, |model, except, data, execution| {
         let options = BlockOptions::default()
@@ -315,21 +358,53 @@ fn changed(
 ) -> Result<Done, Failure> {
     let source = loaded.source()?;
     let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
-    let execution = loaded.execution.clone().with_seed(args.calibration.seed.unwrap_or_default());
-    let before = args.measure.then(|| loaded.model.clone());
-    let old = weight_bytes(&loaded.model);
-    let weights = change(&mut loaded.model, &except, &source, execution.clone())?;
-    let settings =
-        MeasureOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
-    let measured = before.map(|before| measure(&before, &loaded.model, &settings));
-    let report = WeightReport::of(weights);
-    Ok(Done { report, effect: Effect::new((old, weight_bytes(&loaded.model)), measured) })
+    let execution = runs_of(&[loaded]).with_seed(args.calibration.seed.unwrap_or_default());
+    let sizes = samples::sizes(loaded, &args.calibration.sizes, registry)?;
+    let mut result = loaded.model.clone();
+    let old = weight_bytes(&result);
+    let weights = change(&mut result, &except, &source, execution.clone())?;
+    let settings = MeasureOptions::default()
+        .with_sizes(&sizes)
+        .with_registry(registry)
+        .with_data(&source)
+        .with_execution(execution);
+    let inputs = Inputs::new(loaded, args.calibration.calibrate.as_deref(), (1, &settings))?;
+    let measured = args.measure.then(|| measure_on(&loaded.model, &result, inputs.samples(), &settings));
+    let effect = Effect::new((old, weight_bytes(&result)), measured).with_generated(inputs.generated());
+    loaded.model = result;
+    Ok(Done { report: WeightReport::of(weights), effect })
 }
 
-fn describe(done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
+/// What a model has in the place of products whose weights could be blocks, and what quantizes it.
+fn without_products(loaded: &Loaded) -> (String, String) {
+    let model = &loaded.model;
+    let names = ["Conv", "ConvTranspose", "Gemm", "Gather", "MatMul", "LSTM", "GRU"];
+    let count = |name: &&str| {
+        let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        nodes.filter(|&node| model.str(model.node(node).op()) == *name).count()
+    };
+    let found = names.iter().map(|name| (name, count(name))).filter(|(_, count)| *count > 0);
+    let found: Vec<String> = found.map(|(name, count)| format!("{count} `{name}`")).collect();
+    let help =
+        "without `--form operator` and `--target`, weights of `Conv`, `Gemm` and `Gather` are quantized, too";
+    match found.is_empty() {
+        true => ("no operator with a weight".to_owned(), help.to_owned()),
+        false => (format!("{} without one", found.join(", ")), help.to_owned()),
+    }
+}
+
+fn describe(loaded: &Loaded, done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
     let weights = &done.report.weights;
     let kept = weights.iter().filter(|weight| weight.is_kept).count();
-    if weights.is_empty() {
+    if !weights.is_empty() && kept == weights.len() {
+        out.warning(
+            "no weight is quantized: the budget keeps all of them",
+            Some("use a lower `--budget`, a type with more bits, or a scale for each channel or block: `--per-channel`, `--block 32`"),
+        );
+    } else if weights.is_empty() && args.form == QuantizedForm::Operator {
+        let (others, help) = without_products(loaded);
+        out.warning(&format!("no weight is quantized: `MatMulNBits` takes the place of `MatMul` with a constant matrix as second operand, and the model has {others}"), Some(&help));
+    } else if weights.is_empty() {
         out.warning(
             "no weight is quantized: none of `float` with finite elements is the constant operand of an operator that takes it",
             Some("`onnx weights list MODEL` lists the weights with their types; `--except` leaves those of nodes"),
@@ -372,6 +447,6 @@ fn describe(done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
         ));
     }
     if let Some(measured) = &done.effect.measured {
-        out.details_of_summary(&format!("{}\n", error_line(measured, GENERATED_INPUTS)));
+        out.details_of_summary(&format!("{}\n", error_line(measured, &inputs_of(args, &done.effect))));
     }
 }

@@ -40,7 +40,7 @@ pub(crate) use files::{Place, extension, value as file_value, write as write_val
 pub(crate) use given::{Given, name, read as read_given, read_feeds, read_outputs};
 pub(crate) use prepare::{Inputs, Preparation, missing, refuse_partial};
 pub(crate) use show::{elements, number, words};
-pub(crate) use sizes::{Set, Sized, parse as parse_set};
+pub(crate) use sizes::{Set, Sized, failure as refused_size, parse as parse_set};
 pub(crate) use stats::node_name;
 
 use files::WrittenFile;

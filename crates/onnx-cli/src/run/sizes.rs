@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Set>, Failure> {
 }
 
 /// A size that cannot be set, with what the user can do.
-pub(super) fn failure(error: &InputSizeError) -> Failure {
+pub(crate) fn failure(error: &InputSizeError) -> Failure {
     match error {
         InputSizeError::Conflict { dim, first, second } => {
             let dim = shown(dim);

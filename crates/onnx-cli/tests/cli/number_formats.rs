@@ -27,7 +27,7 @@ g (float[N,4] x) => (float[N,2] y)
    y = MatMul (p, v)
 }"#;
 
-fn text_of(folder: &Folder, name: &str) -> String {
+pub(crate) fn text_of(folder: &Folder, name: &str) -> String {
     String::from_utf8(folder.get(name)).unwrap()
 }
 
@@ -168,7 +168,7 @@ fn quantizations_that_are_impossible_name_the_way_out() {
 }
 
 /// A convolution with an activation, and a product.
-const NETWORK: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+pub(crate) const NETWORK: &str = r#"<ir_version: 10, opset_import: ["": 21]>
 g (float[N,1,4,4] x) => (float[N,2] y)
 <float[2,1,3,3] k = {0.5, -0.25, 1.5, 0.75, -1, 0.3, 0.2, 0.1, -0.6, 0.4, 0.8, -0.9, 0.35, 0.15, -0.45, 0.7, 0.05, -0.2},
  float[2] b = {0.5, -0.25}, float[8,2] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9, 1.5, -0.25, 0.125, 2, 0.3, 0.6, -1, 0.8}> {
@@ -412,7 +412,7 @@ fn calibrations_that_fail_name_the_way_out() {
     let folder = Folder::with("in.onnxtxt", NETWORK);
     onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --limit run_steps=5")
         .exits(3)
-        .says("`--limit run_steps=N`");
+        .says("`--limit run_steps=10T`");
     folder.put("inputs.txt", "1 2 3");
     onnx(&folder, "quantize in.onnxtxt --to int8 --calibrate inputs.txt")
         .exits(2)

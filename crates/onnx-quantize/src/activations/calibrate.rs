@@ -14,7 +14,8 @@ use super::correct::{MeanOf, Means};
 use super::histogram::Histogram;
 use super::plan::Candidates;
 use super::{Method, Ranges, StaticOptions};
-use crate::measure::{Samples, reason};
+use crate::measure::reason;
+use crate::samples::Samples;
 use crate::weights::Format;
 
 /// Why ranges are not found.
@@ -204,14 +205,21 @@ pub(crate) fn observe<T: Send>(
     for sample in 0..samples.count() {
         options.execution.interrupt.check()?;
         let unreadable = |reason: String| CalibrateError::Run { sample, reason, kind: None, limit: None };
-        let given = samples.sample(sample).map_err(unreadable)?;
-        let by_name: Vec<(&str, Value)> =
-            given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        match evaluator.run(&by_name) {
-            Ok(outputs) => results(outputs),
-            Err(failure) => {
-                options.execution.interrupt.check()?;
-                return Err(failed(sample, &failure));
+        loop {
+            let given = samples.sample(sample).map_err(unreadable)?;
+            let by_name: Vec<(&str, Value)> =
+                given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            match evaluator.run(&by_name) {
+                Ok(outputs) => {
+                    results(outputs);
+                    break;
+                }
+                // The nodes before had values of the model.
+                Err(failure) if failure.kind() == FailureKind::Operator && samples.replace(sample) => {}
+                Err(failure) => {
+                    options.execution.interrupt.check()?;
+                    return Err(failed(sample, &failure));
+                }
             }
         }
     }

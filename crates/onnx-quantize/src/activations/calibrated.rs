@@ -9,8 +9,9 @@ use super::{
     quantize_with_runs,
 };
 use crate::forms::{OperatorForm, use_operators};
-use crate::measure::{MeasureOptions, Samples, measure_each};
+use crate::measure::{MeasureOptions, measure_each};
 use crate::report::{Effect, weight_bytes};
+use crate::samples::Samples;
 use crate::weights::QuantizeError;
 
 /// What [`quantize_calibrated`] is asked for.

@@ -13,7 +13,8 @@ use super::calibrate::{CalibrateError, Runs, observe};
 use super::plan::{Candidate, Plan};
 use super::{StaticReport, Stay, Work};
 use crate::edits::add_constant;
-use crate::measure::{MeasureOptions, MeasuredOutput, Samples, measure_each};
+use crate::measure::{MeasureOptions, MeasuredOutput, measure_each};
+use crate::samples::Samples;
 use crate::weights::{QuantizeError, dense_constant};
 
 /// What a correction of biases did.

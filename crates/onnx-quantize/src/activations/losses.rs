@@ -4,7 +4,7 @@ use onnx_ir::Model;
 use onnx_types::ElemType;
 
 use super::{CalibrateError, Ranges, StaticOptions, Work};
-use crate::measure::Samples;
+use crate::samples::Samples;
 
 /// What rounding to the quantized numbers does to a value, without the errors of others.
 #[derive(Clone, PartialEq, Debug)]

@@ -32,8 +32,10 @@ pub use self::plan::StayReason;
 pub(crate) use self::plan::bounds;
 use self::plan::{Candidates, Plan};
 pub use self::ranges::{Ranges, RangesError};
+use crate::budget::{Trial, choose};
 use crate::edits::{count, write_types};
-use crate::measure::{MeasureOptions, MeasuredOutput, Samples, measure_on};
+use crate::measure::{MeasureOptions, MeasuredOutput, measure_each};
+use crate::samples::Samples;
 use crate::weights::{
     Format, Granularity, QuantizeError, QuantizedWeight, dense_constant, is_finite, require_version,
 };
@@ -229,7 +231,7 @@ pub(crate) fn quantize_with_runs(
             let (result, report) = work.attempt(model, &work.stay)?;
             (result, report, work.stay.clone())
         }
-        Some(budget) => work.within(model, budget)?,
+        Some(budget) => work.within(model, budget, known)?,
     };
     let measured = match options.correction.filter(|samples| samples.count() > 0) {
         Some(samples) => work.correct(model, samples, known, (&mut result, &mut report, &stay))?,
@@ -275,7 +277,7 @@ impl<'a> Work<'a> {
             [("activations", to.elem, &table.activations), ("weights", weights.elem, &table.weights)]
         {
             if !list.contains(&elem) {
-                return Err(QuantizeError::Target { what, elem });
+                return Err(QuantizeError::Target { what, elem, taken: list.clone() });
             }
         }
         let main = model.main_graph();
@@ -379,59 +381,55 @@ impl<'a> Work<'a> {
         Ok((result, report))
     }
 
-    /// Finds the fewest nodes to keep, those that lose most first, by bisection.
+    /// Chooses the nodes to keep by what quantization of parts of the model does to the outputs.
     fn within(
         &self,
         model: &Model,
         budget: Budget<'_>,
+        known: &Runs,
     ) -> Result<(Model, StaticReport, Stay), QuantizeError> {
-        let order = self.by_loss(model, budget)?;
+        let (plan, _) = self.plan(model, &self.stay);
+        let nodes: Vec<NodeId> = plan.nodes.iter().map(|candidate| candidate.node).collect();
         let settings = MeasureOptions::default()
             .with_registry(self.options.registry)
             .with_data(self.options.data)
             .with_execution(self.options.execution.clone())
             .with_threads(self.options.threads);
-        let mut runs = 0;
-        let (mut low, mut high) = (0, order.len());
-        let mut middle = 0;
-        let mut best = None;
-        while low < high || best.is_none() {
+        let few = Few(budget.samples);
+        let stay_of = |quantized: &[bool]| {
             let mut stay = self.stay.clone();
-            stay.extend(order.iter().take(middle).map(|&node| (node, StayReason::Budget)));
-            let (result, mut report) = self.attempt(model, &stay)?;
-            runs += 1;
-            let outputs = measure_on(model, &result, budget.samples, &settings);
-            let outputs = outputs.map_err(QuantizeError::NotMeasured)?;
-            let is_within = outputs.iter().all(|output| output.snr >= budget.snr && output.not_finite == 0);
-            if is_within || middle >= order.len() {
-                report.outputs = outputs;
-                best = Some((result, report, stay));
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-            middle = low.midpoint(high);
-        }
-        let (result, mut report, stay) = best.ok_or(QuantizeError::NoRanges)?;
-        report.runs = runs;
+            let kept = nodes.iter().zip(quantized).filter(|(_, is_quantized)| !**is_quantized);
+            stay.extend(kept.map(|(&node, _)| (node, StayReason::Budget)));
+            stay
+        };
+        let mut measure = |quantized: &[bool], trial: Trial| {
+            let (result, _) = self.attempt(model, &stay_of(quantized))?;
+            let samples: &dyn Samples = if trial == Trial::Part { &few } else { budget.samples };
+            let outputs = measure_each(model, &[&result], (samples, known.outputs.as_deref()), &settings);
+            Ok(outputs.map_err(QuantizeError::NotMeasured)?.pop().unwrap_or_default())
+        };
+        let chosen = choose(nodes.len(), budget.snr, &mut measure)?;
+        let stay = stay_of(&chosen.quantized);
+        let (result, mut report) = self.attempt(model, &stay)?;
+        report.outputs = chosen.outputs;
+        report.runs = chosen.runs;
         Ok((result, report, stay))
     }
+}
 
-    /// The nodes that are quantized, those with the most noise in what they take and give first.
-    fn by_loss(&self, model: &Model, budget: Budget<'_>) -> Result<Vec<NodeId>, QuantizeError> {
-        let (plan, parameters) = self.plan(model, &self.stay);
-        let found = parameters.losses(model, &plan, &self.to, budget.samples, self.options);
-        let found = found.map_err(|error| QuantizeError::NotMeasured(error.to_string()))?;
-        let mut nodes: Vec<(f64, NodeId)> = Vec::new();
-        for candidate in &plan.nodes {
-            let worst = plan
-                .values_of(model, candidate)
-                .filter_map(|value| found.get(&value))
-                .map(|sums| sums.ratio().unwrap_or(f64::NEG_INFINITY))
-                .fold(f64::INFINITY, f64::min);
-            nodes.push((worst, candidate.node));
-        }
-        nodes.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(nodes.into_iter().map(|(_, node)| node).collect())
+/// The first samples: enough to compare parts of a model.
+struct Few<'a>(&'a dyn Samples);
+
+impl Samples for Few<'_> {
+    fn count(&self) -> usize {
+        self.0.count().min(4)
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<(String, onnx_eval::Value)>, String> {
+        self.0.sample(index)
+    }
+
+    fn replace(&self, index: usize) -> bool {
+        self.0.replace(index)
     }
 }

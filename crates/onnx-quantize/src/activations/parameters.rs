@@ -10,7 +10,7 @@ use onnx_schema::op;
 use super::calibrate::{CalibrateError, observe};
 use super::plan::{Candidate, Plan, StayReason};
 use super::{Ranges, StaticOptions};
-use crate::measure::Samples;
+use crate::samples::Samples;
 use crate::weights::{Format, dense_constant};
 
 /// The ranges, scales and zero points of the sets of values that have one scale, by their representatives.

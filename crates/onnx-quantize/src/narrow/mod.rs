@@ -18,9 +18,8 @@ use std::fmt;
 use foldhash::fast::RandomState;
 use onnx_check::{CheckOptions, check};
 use onnx_diag::{Diagnostic, Quoted, Severity};
-use onnx_eval::{EvalOptions, Value};
+use onnx_eval::Value;
 use onnx_ir::{Model, NodeId, Use, ValueId};
-use onnx_pass::{FeedGenerator, FeedOptions};
 use onnx_schema::Registry;
 use onnx_select::{Element, Selectors};
 use onnx_shape_infer::{InferOptions, infer};
@@ -41,6 +40,7 @@ use self::slots::Slots;
 pub(crate) use self::slots::is_weight;
 use self::want::Want;
 pub use self::want::WideReason;
+use crate::samples::Samples;
 use crate::types::is_dense;
 
 /// Settings of [`narrow`].
@@ -57,6 +57,8 @@ pub struct NarrowOptions<'a> {
     pub run: bool,
     /// Values of inputs by name for the run; others are generated.
     pub given: &'a [(&'a str, Value)],
+    /// The inputs of the runs. Default: one that is generated, with the values that are given.
+    pub samples: Option<&'a dyn Samples>,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
     /// Source of external weights. By default there is none.
@@ -73,6 +75,7 @@ impl Default for NarrowOptions<'_> {
             except: &[],
             run: true,
             given: &[],
+            samples: None,
             registry: Registry::STANDARD,
             data: &NoData,
             execution: Execution::DEFAULT,
@@ -87,6 +90,7 @@ onnx_types::option_setters! {
         with_except => except: &'a [NodeId],
         with_run => run: bool,
         with_given => given: &'a [(&'a str, Value)],
+        with_samples => samples: Option<&'a dyn Samples>,
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_execution => execution: into Execution,
@@ -139,6 +143,8 @@ pub struct WideNode {
     pub node: NodeId,
     /// Its operator.
     pub op: String,
+    /// The name of its first output.
+    pub name: String,
     /// Why it does.
     pub reason: WideReason,
 }
@@ -320,7 +326,7 @@ fn attempt(
         Change::Narrow(half) => {
             index::keep(model, &types, &functions, &mut kept);
             let losses = constants(model, &types, half, options)?;
-            let ranges = ranges(model, half, options, &losses, &mut kept);
+            let ranges = range::keep(model, half, options, &losses, &mut kept);
             (losses, ranges)
         }
         Change::Widen(_) => Default::default(),
@@ -394,74 +400,6 @@ fn constants(
     }
     options.execution.interrupt.check()?;
     Ok(found)
-}
-
-/// Keeps the nodes whose numbers are out of range: of constants, and of results in a run.
-fn ranges(
-    model: &Model,
-    half: Half,
-    options: &NarrowOptions<'_>,
-    losses: &ConstantLosses,
-    kept: &mut Kept,
-) -> (Vec<(String, f64)>, Option<String>) {
-    let mut found = Vec::new();
-    let mut mask = f64::NEG_INFINITY;
-    let mut add = |node: NodeId, worst: f64| {
-        let output = model.node(node).outputs().iter().copied().flatten().next();
-        let name = output.map(|output| model.str(model.value(output).name()).to_owned());
-        found.push((name.unwrap_or_default(), worst));
-        kept.entry(node).or_insert(WideReason::Range);
-    };
-    let values = model.all_graphs().flat_map(|graph| model.definitions(graph));
-    for value in values {
-        let Some(losses) = losses.get(&value) else { continue };
-        let Some(worst) = losses.worst.map(f64::from) else { continue };
-        if losses.is_mask {
-            mask = if worst < 0.0 { mask.max(worst / 2.0) } else { mask };
-        } else {
-            model.consumers(value).for_each(|node| add(node, worst));
-        }
-    }
-    if !options.run || half == Half::Bfloat16 {
-        return (found, None);
-    }
-    let settings = FeedOptions::default()
-        .with_given(options.given)
-        .with_registry(options.registry)
-        .with_data(options.data)
-        .with_execution(options.execution.clone());
-    let run = EvalOptions::default()
-        .with_registry(options.registry)
-        .with_data(options.data)
-        .with_execution(options.execution.clone());
-    let inference = infer(model, &infer_options(options));
-    let inputs = FeedGenerator::new(model, &inference, &settings, &[]).and_then(|mut generator| {
-        generator.grow_until_it_runs(&run);
-        generator.feeds()
-    });
-    let inputs = match inputs {
-        Ok(inputs) => inputs,
-        Err(error) => return (found, Some(error.to_string())),
-    };
-    match range::out_of_range(model, &inputs.by_name(), &run, (f64::from(half.max()), mask)) {
-        Ok(nodes) => {
-            nodes.iter().for_each(|&(node, worst)| add(node, worst));
-            keep_users(model, &nodes, kept);
-            (found, None)
-        }
-        Err(reason) => (found, Some(reason)),
-    }
-}
-
-/// Keeps the nodes that take a number out of range: they take it as it is.
-fn keep_users(model: &Model, nodes: &[(NodeId, f64)], kept: &mut Kept) {
-    for &(node, _) in nodes {
-        for output in model.node(node).outputs().iter().copied().flatten() {
-            for user in model.consumers(output) {
-                kept.entry(user).or_insert(WideReason::Range);
-            }
-        }
-    }
 }
 
 /// Chooses the types of all slots.
@@ -555,6 +493,12 @@ fn solve(slots: &Slots<'_>) -> Vec<bool> {
     network.source_side(source, sink)
 }
 
+/// The name of the first output of a node.
+fn first_output(model: &Model, node: NodeId) -> String {
+    let output = model.node(node).outputs().iter().copied().flatten().next();
+    output.map(|output| model.str(model.value(output).name()).to_owned()).unwrap_or_default()
+}
+
 fn summary(slots: &Slots<'_>, is_narrow: &[bool], choice: &Choice, losses: &ConstantLosses) -> Narrowed {
     let model = slots.model;
     let (mut nodes, mut wide) = (0, Vec::new());
@@ -564,8 +508,9 @@ fn summary(slots: &Slots<'_>, is_narrow: &[bool], choice: &Choice, losses: &Cons
         let reason =
             reasons.filter_map(|&slot| slots.want(slot).1).find(|&reason| reason != WideReason::Interface);
         if let Some(reason) = reason {
-            let op = model.str(model.node(*node).op()).to_owned();
-            wide.push(WideNode { node: *node, op, reason });
+            let record = model.node(*node);
+            let op = model.str(record.op()).to_owned();
+            wide.push(WideNode { node: *node, op, name: first_output(model, *node), reason });
         }
     }
     let tensors = choice.constants.iter().filter_map(|&(value, ..)| {

@@ -3,20 +3,27 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use crate::measure::reason;
 use foldhash::fast::RandomState;
-use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
-use onnx_ir::{Model, NodeId};
+use onnx_eval::{EvalOptions, Evaluator, FailureKind, NodeRun, Observer, Value};
+use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::op;
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
-/// Collects the nodes with results beyond a limit.
+use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output};
+use crate::measure::{MeasureOptions, reason};
+use crate::samples::{GeneratedSamples, Samples};
+
+/// The number of the greatest magnitude for each.
+type Worst<K> = HashMap<K, f64, RandomState>;
+
+/// Collects the nodes and inputs beyond a limit.
 struct Watch {
     max: f64,
     /// What is below this number came from a mask.
     mask: f64,
-    found: Mutex<HashMap<NodeId, f64, RandomState>>,
+    nodes: Mutex<Worst<NodeId>>,
+    inputs: Mutex<Worst<ValueId>>,
 }
 
 impl Watch {
@@ -36,43 +43,148 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
-    fn end(&self, run: &NodeRun<'_>) {
-        for value in run.outputs.iter().flatten() {
-            if let (Some(worst), Ok(mut found)) = (self.worst(value), self.found.lock()) {
-                let entry = found.entry(run.node).or_insert(worst);
-                if worst.abs() > entry.abs() {
-                    *entry = worst;
-                }
+impl Watch {
+    fn note<K: std::hash::Hash + Eq>(&self, found: &Mutex<Worst<K>>, key: K, value: &Value) {
+        if let (Some(worst), Ok(mut found)) = (self.worst(value), found.lock()) {
+            let entry = found.entry(key).or_insert(worst);
+            if worst.abs() > entry.abs() {
+                *entry = worst;
             }
         }
     }
 }
 
-/// The nodes with results beyond `max` in a run, in the order of the model, each with the worst number. Numbers below `mask` do not
-/// count: they say "minus infinity".
+impl Observer for Watch {
+    fn enter(&self, inputs: &[ValueId], values: &[Option<Value>]) {
+        for (&input, value) in inputs.iter().zip(values) {
+            value.iter().for_each(|value| self.note(&self.inputs, input, value));
+        }
+    }
+
+    fn end(&self, run: &NodeRun<'_>) {
+        run.outputs.iter().flatten().for_each(|value| self.note(&self.nodes, run.node, value));
+    }
+}
+
+/// What is beyond the range of a format, in the order of the model, each with the worst number.
+#[derive(Default)]
+struct OutOfRange {
+    /// Nodes by their results.
+    nodes: Vec<(NodeId, f64)>,
+    /// Inputs of graphs.
+    inputs: Vec<(ValueId, f64)>,
+}
+
+/// What is beyond `max` in runs. Numbers below `mask` do not count: they say "minus infinity".
 ///
 /// # Errors
 ///
 /// Returns the reason if the model does not run.
-pub(crate) fn out_of_range(
+fn out_of_range(
     model: &Model,
-    inputs: &[(&str, Value)],
+    samples: &dyn Samples,
     options: &EvalOptions<'_>,
     (max, mask): (f64, f64),
-) -> Result<Vec<(NodeId, f64)>, String> {
-    let watch = Watch { max, mask, found: Mutex::default() };
+) -> Result<OutOfRange, String> {
+    let watch = Watch { max, mask, nodes: Mutex::default(), inputs: Mutex::default() };
     let evaluator =
         Evaluator::new(model, &options.clone().with_observer(&watch)).map_err(|failure| reason(&failure))?;
-    evaluator.run(inputs).map_err(|failure| reason(&failure))?;
-    drop(evaluator);
-    let found = watch.found.into_inner().unwrap_or_default();
-    let mut nodes: Vec<(NodeId, f64)> = Vec::new();
-    let graphs = model.all_graphs().flat_map(|graph| model.nodes(graph));
-    for node in graphs {
-        if !model.node(node).is(op::CONSTANT) {
-            nodes.extend(found.get(&node).map(|&worst| (node, worst)));
+    for index in 0..samples.count() {
+        loop {
+            let inputs = samples.sample(index)?;
+            let by_name: Vec<(&str, Value)> =
+                inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+            match evaluator.run(&by_name) {
+                Ok(_) => break,
+                Err(failure) if failure.kind() == FailureKind::Operator && samples.replace(index) => {}
+                Err(failure) => return Err(reason(&failure)),
+            }
         }
     }
-    Ok(nodes)
+    drop(evaluator);
+    let (nodes, inputs) =
+        (watch.nodes.into_inner().unwrap_or_default(), watch.inputs.into_inner().unwrap_or_default());
+    let mut found = OutOfRange::default();
+    for graph in model.all_graphs() {
+        let own = model.graph(graph).inputs().iter();
+        found.inputs.extend(own.filter_map(|&input| Some((input, *inputs.get(&input)?))));
+        let own = model.nodes(graph).filter(|&node| !model.node(node).is(op::CONSTANT));
+        found.nodes.extend(own.filter_map(|node| Some((node, *nodes.get(&node)?))));
+    }
+    Ok(found)
+}
+
+/// Keeps the nodes whose numbers are out of range: of constants, and of inputs and results in runs. Returns the worst numbers by the
+/// names of their values, and why the model did not run.
+pub(super) fn keep(
+    model: &Model,
+    half: Half,
+    options: &NarrowOptions<'_>,
+    losses: &ConstantLosses,
+    kept: &mut Kept,
+) -> (Vec<(String, f64)>, Option<String>) {
+    let mut found = Vec::new();
+    let (mut mask, mut of_constants) = (f64::NEG_INFINITY, Vec::new());
+    let values = model.all_graphs().flat_map(|graph| model.definitions(graph));
+    for value in values {
+        let Some(losses) = losses.get(&value) else { continue };
+        let Some(worst) = losses.worst.map(f64::from) else { continue };
+        if losses.is_mask {
+            mask = if worst < 0.0 { mask.max(worst / 2.0) } else { mask };
+            continue;
+        }
+        for node in model.consumers(value) {
+            found.push((first_output(model, node), worst));
+            kept.entry(node).or_insert(WideReason::Range);
+            of_constants.push(node);
+        }
+    }
+    // Without a run, a result may be as large as the constant, and a cast of it would give an infinity.
+    let keep_results = |kept: &mut Kept| of_constants.iter().for_each(|&node| keep_users(model, node, kept));
+    if !options.run || half == Half::Bfloat16 {
+        keep_results(kept);
+        return (found, None);
+    }
+    let settings = MeasureOptions::default()
+        .with_given(options.given)
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let run = EvalOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let generated = GeneratedSamples::new(model, 1, &settings);
+    let samples = options.samples.unwrap_or(&generated);
+    match out_of_range(model, samples, &run, (f64::from(half.max()), mask)) {
+        Ok(beyond) => {
+            for (input, worst) in beyond.inputs {
+                found.push((model.str(model.value(input).name()).to_owned(), worst));
+                keep_consumers(model, input, kept);
+            }
+            for (node, worst) in beyond.nodes {
+                found.push((first_output(model, node), worst));
+                kept.entry(node).or_insert(WideReason::Range);
+                keep_users(model, node, kept);
+            }
+            (found, None)
+        }
+        Err(reason) => {
+            keep_results(kept);
+            (found, Some(reason))
+        }
+    }
+}
+
+/// Keeps the nodes that take a number out of range: they take it as it is.
+fn keep_users(model: &Model, node: NodeId, kept: &mut Kept) {
+    for output in model.node(node).outputs().iter().copied().flatten() {
+        keep_consumers(model, output, kept);
+    }
+}
+
+fn keep_consumers(model: &Model, value: ValueId, kept: &mut Kept) {
+    for user in model.consumers(value) {
+        kept.entry(user).or_insert(WideReason::Range);
+    }
 }

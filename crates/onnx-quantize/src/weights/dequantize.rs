@@ -9,6 +9,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Stopped};
 
+use super::expand::expand;
 use super::pairs::Pair;
 
 /// What a dequantization did.
@@ -21,6 +22,8 @@ pub struct Dequantized {
     pub pairs: usize,
     /// Number of them that limited numbers to a range that no operator in front of them has: they became `Clip`.
     pub limits: usize,
+    /// Number of operators with quantized numbers that became those of floats, such as `QLinearConv` and `MatMulNBits`.
+    pub operators: usize,
     /// The nodes that are left and compute with quantized numbers: operator and name of the first output.
     pub left: Vec<(String, String)>,
 }
@@ -75,7 +78,7 @@ impl fmt::Debug for DequantizeOptions<'_> {
 /// Replaces each `DequantizeLinear` of a constant by the floats that it computes, and removes pairs of `QuantizeLinear` and
 /// `DequantizeLinear` with the same parameters: values are not rounded there any more. A pair that limits its operand becomes
 /// `Clip`, because it can have taken the place of an activation. Pairs with a scale for each channel or one that is computed, and
-/// other quantized operators, stay and are reported. Functions are not changed.
+/// quantized operators without a form of floats, stay and are reported. Functions are not changed.
 ///
 /// # Errors
 ///
@@ -85,16 +88,17 @@ pub fn dequantize(
     options: &DequantizeOptions<'_>,
 ) -> Result<Dequantized, DequantizeError> {
     let mut done = Dequantized::default();
+    let run = EvalOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    done.operators = expand(model, &run)?;
     let nodes: Vec<NodeId> = model
         .all_graphs()
         .filter(|&graph| matches!(model.scope(graph), OpsetScope::Model))
         .flat_map(|graph| model.nodes(graph))
         .filter(|&node| model.node(node).is(op::DEQUANTIZE_LINEAR) && model.node(node).domain().is_empty())
         .collect();
-    let run = EvalOptions::default()
-        .with_registry(options.registry)
-        .with_data(options.data)
-        .with_execution(options.execution.clone());
     let known = InferOptions::default().with_registry(options.registry).with_data(options.data);
     let inference = infer(model, &known.with_execution(options.execution.clone()));
     for node in nodes {
@@ -138,7 +142,7 @@ fn label(model: &Model, node: NodeId) -> (String, String) {
 /// Whether an operator computes with quantized numbers, by its name.
 fn is_quantized(model: &Model, node: NodeId) -> bool {
     let name = model.str(model.node(node).op());
-    ["QLinear", "QuantizeLinear", "DequantizeLinear", "Integer", "MatMulNBits", "QGemm", "QAttention"]
+    ["QLinear", "uantize", "Integer", "NBits", "QGemm", "QAttention", "QMoE", "Bnb4", "Fp8"]
         .iter()
         .any(|part| name.contains(part))
 }

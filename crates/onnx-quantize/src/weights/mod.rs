@@ -1,7 +1,9 @@
 //! Quantized weights, with `DequantizeLinear` in front of what uses them.
 
 mod dequantize;
+mod expand;
 mod format;
+mod packed;
 mod pairs;
 
 use std::collections::HashSet;
@@ -15,9 +17,11 @@ use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
 pub(crate) use self::format::{Format, Layout, Quantized, is_finite, quantize, quantize_to, quantize_with};
+use crate::budget::choose;
 use crate::edits::{add_constant_in, erase_unused_initializers, graphs_outside_functions, write_types};
-use crate::measure::{GeneratedSamples, MeasureOptions, MeasuredOutput, Samples, measure_on};
+use crate::measure::{MeasureOptions, MeasuredOutput, measure_on};
 use crate::narrow::is_weight;
+use crate::samples::{GeneratedSamples, Samples};
 
 /// Returns `true` if weights can be quantized to a type: integers of up to 16 bits, and some small floats.
 #[must_use]
@@ -140,6 +144,8 @@ pub enum QuantizeError {
         what: &'static str,
         /// The type.
         elem: ElemType,
+        /// The types that it takes.
+        taken: Vec<ElemType>,
     },
     /// No value of the model has a range.
     #[error("no value of the operators that are quantized has a range")]
@@ -282,7 +288,7 @@ pub fn quantize_weights(
         require_version(model, model.main_graph(), to, options.granularity)?;
     }
     let Some(budget) = options.budget else {
-        apply(model, &prepared, 0)?;
+        apply(model, &prepared, &vec![true; prepared.len()])?;
         if !prepared.is_empty() {
             write_types(model, options.registry, options.data, &options.execution);
         }
@@ -296,60 +302,34 @@ pub fn quantize_weights(
     Ok(report)
 }
 
-/// Finds the fewest weights to keep, those with the most noise first, by bisection.
+/// Chooses the weights to keep by what quantization of parts of the model does to the outputs.
 fn within_budget(
     model: &mut Model,
     mut prepared: Vec<Prepared>,
     budget: f64,
     options: &WeightOptions<'_>,
 ) -> Result<WeightReport, QuantizeError> {
-    let order: Vec<String> = prepared.iter().map(|prepared| prepared.weight.name.clone()).collect();
-    prepared.sort_by(|a, b| a.weight.snr.total_cmp(&b.weight.snr));
     let settings = MeasureOptions::default()
         .with_registry(options.registry)
         .with_data(options.data)
         .with_execution(options.execution.clone());
-    let mut runs = 0;
-    let mut attempt = |kept: usize| -> Result<(Model, Vec<MeasuredOutput>, bool), QuantizeError> {
+    let generated = GeneratedSamples::new(model, 1, &settings);
+    let samples = options.samples.unwrap_or(&generated);
+    let mut measure = |quantized: &[bool], _| {
         options.execution.interrupt.check()?;
         let mut result = model.clone();
-        apply(&mut result, &prepared, kept)?;
-        runs += 1;
-        let generated = GeneratedSamples::new(model, 1, &settings);
-        let samples = options.samples.unwrap_or(&generated);
-        let outputs = measure_on(model, &result, samples, &settings).map_err(QuantizeError::NotMeasured)?;
-        let is_within = outputs.iter().all(|output| output.snr >= budget && output.not_finite == 0);
-        Ok((result, outputs, is_within))
+        apply(&mut result, &prepared, quantized)?;
+        measure_on(model, &result, samples, &settings).map_err(QuantizeError::NotMeasured)
     };
-    // All weights stay: the outputs are equal.
-    let (mut low, mut high) = (0, prepared.len());
-    let mut best = None;
-    while low < high {
-        let middle =
-            if best.is_none() && low == 0 && high == prepared.len() { 0 } else { low.midpoint(high) };
-        let (result, outputs, is_within) = attempt(middle)?;
-        if is_within {
-            high = middle;
-            best = Some((result, outputs));
-        } else {
-            low = middle + 1;
-        }
-    }
-    let kept = high;
-    let outputs = match best {
-        Some((result, outputs)) => {
-            *model = result;
-            outputs
-        }
-        None => attempt(kept)?.1,
-    };
-    for weight in prepared.iter_mut().take(kept) {
+    let chosen = choose(prepared.len(), budget, &mut measure)?;
+    apply(model, &prepared, &chosen.quantized)?;
+    let kept = prepared.iter_mut().zip(&chosen.quantized).filter(|(_, is_quantized)| !**is_quantized);
+    for (weight, _) in kept {
         weight.weight.is_kept = true;
         weight.weight.after = weight.weight.before;
     }
-    let mut weights: Vec<QuantizedWeight> = prepared.into_iter().map(|prepared| prepared.weight).collect();
-    weights.sort_by_key(|weight| order.iter().position(|name| *name == weight.name));
-    Ok(WeightReport { weights, outputs, runs })
+    let weights = prepared.into_iter().map(|prepared| prepared.weight).collect();
+    Ok(WeightReport { weights, outputs: chosen.outputs, runs: chosen.runs })
 }
 
 /// The tensor of a constant of `float` that no caller replaces: of an initializer, or of a `Constant` node.
@@ -497,9 +477,9 @@ fn prepare(
     Ok(Some(Prepared { value, graph, tensors, axis, block, weight }))
 }
 
-/// Puts quantized weights into the model, all but the first `kept`.
-fn apply(model: &mut Model, prepared: &[Prepared], kept: usize) -> Result<(), QuantizeError> {
-    for weight in prepared.iter().skip(kept) {
+/// Puts the chosen quantized weights into the model.
+fn apply(model: &mut Model, prepared: &[Prepared], chosen: &[bool]) -> Result<(), QuantizeError> {
+    for (weight, _) in prepared.iter().zip(chosen).filter(|(_, is_chosen)| **is_chosen) {
         let &Prepared { value, graph, axis, block, .. } = weight;
         let name = weight.weight.name.clone();
         let mut inputs = Vec::new();

@@ -36,7 +36,7 @@ fn count(model: &Model, op: &str) -> usize {
 }
 
 /// A convolution with its activation, pooling, a product, a sum and a concatenation.
-const NETWORK: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+pub(super) const NETWORK: &str = r#"<ir_version: 10, opset_import: ["": 21]>
 g (float[N,2,4,4] x) => (float[N,2] y, float[N,3,2,2] pooled) <
     float[3,2,3,3] k = {0.5, -0.25, 1.5, 0.75, -1, 0.3, 0.2, 0.1, -0.6, 0.4, 0.8, -0.9, 0.35, 0.15, -0.45, 0.7, 0.05, -0.2,
                         0.1, 0.2, 0.3, -0.4, 0.5, -0.6, 0.7, 0.8, -0.9, 0.15, 0.25, -0.35, 0.45, 0.55, 0.65, -0.75, 0.85, 0.95,
@@ -503,7 +503,7 @@ fn a_budget_ends_at_its_limit() {
         let budget = Budget { snr, samples: &samples };
         let report = quantize_static(&mut result, ElemType::Uint8, &ranges, Some(budget), &options).unwrap();
         assert_is_valid(&result);
-        assert!(report.runs >= 1 && report.runs <= 5, "{}", report.runs);
+        assert!(report.runs >= 1 && report.runs <= 40, "{}", report.runs);
         assert!(report.outputs.iter().all(|output| output.snr >= snr), "{:?}", report.outputs);
         let kept = report.stay.iter().filter(|row| row.2 == StayReason::Budget).count();
         assert!(kept >= before, "{kept}");

@@ -11,6 +11,7 @@ mod activations;
 mod forms;
 mod generated;
 mod held;
+mod inputs;
 mod narrow;
 mod public_reports;
 mod weights;

@@ -1,0 +1,182 @@
+//! Number formats: the inputs of runs, models that are not valid, and what is said if nothing is done.
+
+use crate::number_formats::{NETWORK, WEIGHTS, text_of};
+use crate::run::{Folder, onnx};
+
+/// A network with free sizes.
+const FREE: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N,1,h,w] x) => (float[N,2,a,b] y) <float[2,1,3,3] k = {0.5, -0.25, 1.5, 0.75, -1, 0.3, 0.2, 0.1, -0.6, 0.4, 0.8, -0.9, 0.35, 0.15, -0.45, 0.7, 0.05, -0.2}> {
+   c = Conv <pads = [1, 1, 1, 1]> (x, k)
+   y = Relu (c)
+}"#;
+
+#[test]
+fn sizes_of_generated_inputs_are_stated_and_set() {
+    let folder = Folder::with("in.onnxtxt", FREE);
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --measure")
+        .exits(0)
+        .says("the ranges are those of generated inputs (`x` [")
+        .says("`--calibrate DIR` takes inputs of yours")
+        .says("--set 'N=SIZE'");
+    let run = onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --set N=2,h=24,w=32 --measure").exits(0);
+    assert!(run.err.contains("measured on generated inputs (`x` [2,1,24,32])"), "{}", run.err);
+    assert!(!run.err.contains("the ranges are those"), "{}", run.err);
+    let json = onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --set N=2,h=24,w=32 --format json")
+        .exits(0)
+        .out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let text = json.to_string();
+    assert!(text.contains(r#""least":[2,1,24,32]"#) && text.contains(r#""greatest":[2,1,24,32]"#), "{text}");
+    onnx(&folder, "convert in.onnxtxt --float16 --set N=1,h=5,w=6")
+        .exits(0)
+        .says("measured on generated inputs (`x` [1,1,5,6])");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --measure --set N=1,h=5,w=6")
+        .exits(0)
+        .says("(`x` [1,1,5,6])");
+    for (arguments, answer) in [
+        (
+            "quantize in.onnxtxt --to uint8 --seed 0 --set height=5",
+            "no input has the dimension variable `height`",
+        ),
+        ("convert in.onnxtxt --float16 --set x[9]=5", "does not exist"),
+        ("convert in.onnxtxt --dequantize --set h=5", "`--set` is not for `--dequantize`"),
+        ("convert in.onnxtxt --float16 --without-run --set h=5", "exclude each other"),
+        ("quantize in.onnxtxt --to int8 --weights-only --set h=5", "the model does not run"),
+        ("quantize in.onnxtxt --to int8 --dynamic --calibrate .", "the model does not run"),
+    ] {
+        onnx(&folder, arguments).exits(2).says(answer);
+    }
+}
+
+/// Inputs of the user show that numbers leave the range, and generated ones do not.
+#[test]
+fn half_precision_takes_inputs_of_the_user() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, float small = {0.0001}> {
+   square = Mul (x, x)
+   product = MatMul (square, w)
+   scaled = Mul (product, small)
+   y = Relu (scaled)
+}"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    folder.put("large.onnxtxt", r#"<ir_version: 10, opset_import: ["": 20]> g () => (float[1,4] x) { x = Constant <value = float[1,4] {1000, 2, 3, 4}> () }"#);
+    onnx(&folder, "run large.onnxtxt -o cal --to npy").exits(0);
+    onnx(&folder, "convert in.onnxtxt --float16 -o a.onnxtxt").exits(0).says("4 nodes in float16");
+    let run = onnx(&folder, "convert in.onnxtxt --float16 --calibrate cal -v -o b.onnxtxt").exits(0);
+    assert!(run.err.contains("measured on the inputs of the calibration"), "{}", run.err);
+    assert!(run.err.contains("out of range: square has 1e6"), "{}", run.err);
+    assert!(run.err.contains("stays: Mul of `square`: numbers are out of range"), "{}", run.err);
+    // An excepted node keeps its users wide, too, whose operand would be a cast of it.
+    let run =
+        onnx(&folder, "convert in.onnxtxt --float16 --calibrate cal --except square -o c.onnxtxt").exits(0);
+    assert!(!run.err.contains("finite in one model only"), "{}", run.err);
+    let text = text_of(&folder, "c.onnxtxt");
+    assert!(text.contains("product = MatMul (square, w)") && text.contains("float[4,4] w"), "{text}");
+    onnx(&folder, "convert in.onnxtxt --float16 --calibrate cal --seed 1")
+        .exits(2)
+        .says("exclude each other");
+    onnx(&folder, "convert in.onnxtxt --float16 --calibrate no").exits(2).says("`.npz`");
+}
+
+/// A result of an invalid model would be invalid.
+#[test]
+fn invalid_models_are_refused() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float16[2,2] x) => (float16[2,2] y) <float16[2,2] w = {1, 0, 0, 1}, float16[2,2] c> {
+   c = Cast <to = 1> (x)
+   y = MatMul (c, w)
+}"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    for command in [
+        "convert in.onnxtxt --float32",
+        "convert in.onnxtxt --float16",
+        "convert in.onnxtxt --bfloat16",
+        "convert in.onnxtxt --dequantize",
+        "quantize in.onnxtxt --to int8 --weights-only",
+        "quantize in.onnxtxt --to int8 --seed 0",
+    ] {
+        onnx(&folder, &format!("{command} -o out.onnxtxt")).exits(1).says("ONNX3016").says("is not valid");
+    }
+    assert_eq!(folder.list(), ["in.onnxtxt"]);
+    onnx(
+        &folder,
+        "edit in.onnxtxt --attribute 'Cast()&finding(ONNX3016).to=float16' -o repaired.onnxtxt"
+            .replace('\'', "")
+            .as_str(),
+    )
+    .exits(0);
+    onnx(&folder, "convert repaired.onnxtxt --float32 -o out.onnxtxt").exits(0);
+    onnx(&folder, "check out.onnxtxt --full").exits(0);
+}
+
+#[test]
+fn nothing_quantized_is_a_warning() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    onnx(&folder, "quantize in.onnxtxt --to uint8 --seed 0 --budget snr=300")
+        .exits(0)
+        .says("no node is quantized: the budget keeps all of them");
+    onnx(&folder, "quantize in.onnxtxt --to int4 --weights-only --budget snr=300")
+        .exits(0)
+        .says("no weight is quantized: the budget keeps all of them");
+    folder.put(
+        "none.onnxtxt",
+        r#"<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Neg (x) }"#,
+    );
+    onnx(&folder, "quantize none.onnxtxt --to uint8 --seed 0 -o out.onnxtxt")
+        .exits(0)
+        .says("no node is quantized: the model has none of an operator");
+    folder.put("conv.onnxtxt", NETWORK.replace("y = MatMul (f, w)", "y = Gemm (f, w)"));
+    onnx(&folder, "quantize conv.onnxtxt --to int8 --weights-only --form operator --target onnxruntime")
+        .exits(0)
+        .says("1 `Conv`, 1 `Gemm`")
+        .says("without `--form operator`");
+}
+
+#[test]
+fn outputs_without_elements_are_not_called_equal() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[2,4] x) => (float[0,4] y) <int64[1] zero = {0}, float[4,4] w = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}> {
+   p = MatMul (x, w)
+   y = Slice (p, zero, zero, zero)
+}"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "convert in.onnxtxt --float16 -o out.onnxtxt")
+        .exits(0)
+        .says("the outputs have no elements");
+    onnx(&folder, "compare in.onnxtxt in.onnxtxt").exits(0).says("equal: no elements");
+}
+
+#[test]
+fn operators_with_quantized_numbers_become_those_of_floats() {
+    let folder = Folder::with("in.onnxtxt", NETWORK);
+    for arguments in [
+        "--to uint8 --seed 0 --form operator --target onnxruntime --per-channel",
+        "--to int8 --dynamic",
+        "--to uint4 --weights-only --form operator --target onnxruntime --block 16",
+        "--to int8 --weights-only --form operator --target onnxruntime --block 32 --symmetric",
+    ] {
+        onnx(&folder, &format!("quantize in.onnxtxt {arguments} -o q.onnxtxt")).exits(0);
+        let run = onnx(&folder, "convert q.onnxtxt --dequantize -o back.onnxtxt").exits(0);
+        let text = text_of(&folder, "back.onnxtxt");
+        assert!(
+            !text.contains("QLinear") && !text.contains("Quantize") && !text.contains("Integer"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("NBits") && run.err.contains("became  operators of floats"),
+            "{text}{}",
+            run.err
+        );
+        onnx(&folder, "check back.onnxtxt --full").exits(0);
+        onnx(&folder, "compare q.onnxtxt back.onnxtxt --atol 0.2 --rtol 0.1").exits(0);
+    }
+    folder.put(
+        "left.onnxtxt",
+        r#"<ir_version: 10, opset_import: ["": 21]>
+g (uint8[2,2] a, uint8[2,2] b) => (int32[2,2] y) { y = MatMulInteger (a, b) }"#,
+    );
+    onnx(&folder, "convert left.onnxtxt --dequantize -v -o out.onnxtxt")
+        .exits(0)
+        .says("1 node stays with quantized numbers: MatMulInteger")
+        .says("stays: MatMulInteger of `y`");
+}

@@ -1,0 +1,173 @@
+//! Inputs of a model for several runs.
+
+use std::cell::{OnceCell, RefCell};
+use std::fmt;
+
+use onnx_eval::{EvalOptions, Value};
+use onnx_ir::Model;
+use onnx_pass::{FeedError, FeedGenerator, FeedOptions};
+use onnx_shape_infer::{InferOptions, Inference, infer};
+
+use crate::measure::MeasureOptions;
+
+/// Inputs of a model for several runs.
+pub trait Samples {
+    /// Number of samples.
+    fn count(&self) -> usize;
+
+    /// The inputs of a run, by name.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if they cannot be read or generated.
+    fn sample(&self, index: usize) -> Result<Vec<(String, Value)>, String>;
+
+    /// Chooses other inputs for a sample on which an operator of the model failed: an index that is generated, for example, can be out
+    /// of range. Returns `false` if there are no others, as for inputs of the user.
+    fn replace(&self, _index: usize) -> bool {
+        false
+    }
+}
+
+/// The sizes of an input in all samples that were generated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct GeneratedInput {
+    /// Its name.
+    pub name: String,
+    /// The least size of each axis.
+    pub least: Vec<i64>,
+    /// The greatest size of each axis.
+    pub greatest: Vec<i64>,
+}
+
+/// Other seeds for a sample on which the model fails.
+const MOST_REPLACEMENTS: u64 = 8;
+
+/// Generated inputs, each from a separate seed.
+pub struct GeneratedSamples<'a> {
+    model: &'a Model,
+    count: usize,
+    options: &'a MeasureOptions<'a>,
+    /// What is the same for all samples: the inferred types, and how often sizes grow until the model runs.
+    inference: OnceCell<Inference>,
+    growth: OnceCell<usize>,
+    /// How often samples were replaced, by their indices.
+    replaced: RefCell<Vec<(usize, u64)>>,
+    inputs: RefCell<Vec<GeneratedInput>>,
+    open: RefCell<Vec<String>>,
+}
+
+impl fmt::Debug for GeneratedSamples<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GeneratedSamples").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl<'a> GeneratedSamples<'a> {
+    /// A number of inputs for a model, from the seed of the options on.
+    #[must_use]
+    pub const fn new(model: &'a Model, count: usize, options: &'a MeasureOptions<'a>) -> Self {
+        Self {
+            model,
+            count,
+            options,
+            inference: OnceCell::new(),
+            growth: OnceCell::new(),
+            replaced: RefCell::new(Vec::new()),
+            inputs: RefCell::new(Vec::new()),
+            open: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// The sizes of the tensors that were generated, in the order of the inputs. Empty before the first sample.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<GeneratedInput> {
+        self.inputs.borrow().clone()
+    }
+
+    /// The dimension variables, and axes, whose sizes neither the model nor the options state. Empty before the first sample.
+    #[must_use]
+    pub fn open(&self) -> Vec<String> {
+        self.open.borrow().clone()
+    }
+
+    fn replacements(&self, index: usize) -> u64 {
+        self.replaced.borrow().iter().find(|(of, _)| *of == index).map_or(0, |(_, times)| *times)
+    }
+
+    /// Notes the sizes of a sample.
+    fn note(&self, values: &[(String, Value)]) {
+        let mut inputs = self.inputs.borrow_mut();
+        for (name, value) in values {
+            let Some(tensor) = value.tensor() else { continue };
+            let dims = tensor.dims();
+            match inputs.iter_mut().find(|input| input.name == *name) {
+                Some(input) => {
+                    input.least.iter_mut().zip(dims).for_each(|(least, &size)| *least = size.min(*least));
+                    input.greatest.iter_mut().zip(dims).for_each(|(most, &size)| *most = size.max(*most));
+                }
+                None => inputs.push(GeneratedInput {
+                    name: name.clone(),
+                    least: dims.to_vec(),
+                    greatest: dims.to_vec(),
+                }),
+            }
+        }
+    }
+}
+
+impl Samples for GeneratedSamples<'_> {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<(String, Value)>, String> {
+        let other = self.replacements(index).wrapping_mul(self.count as u64);
+        let seed = self.options.execution.seed.wrapping_add(index as u64).wrapping_add(other);
+        let settings = FeedOptions::default()
+            .with_given(self.options.given)
+            .with_sizes(self.options.sizes)
+            .with_registry(self.options.registry)
+            .with_data(self.options.data)
+            .with_execution(self.options.execution.clone().with_seed(seed));
+        let inference = self.inference.get_or_init(|| {
+            let known = InferOptions::default()
+                .with_registry(self.options.registry)
+                .with_data(self.options.data)
+                .with_execution(self.options.execution.clone());
+            infer(self.model, &known)
+        });
+        let text = |error: FeedError| error.to_string();
+        let mut generator = FeedGenerator::new(self.model, inference, &settings, &[]).map_err(text)?;
+        match self.growth.get() {
+            Some(&growth) => (0..growth).for_each(|_| _ = generator.grow()),
+            None => {
+                let run = EvalOptions::default()
+                    .with_registry(self.options.registry)
+                    .with_data(self.options.data)
+                    .with_execution(settings.execution.clone());
+                _ = self.growth.set(generator.grow_until_it_runs(&run));
+            }
+        }
+        *self.open.borrow_mut() = generator.sizes().open();
+        let values = generator.feeds().map_err(text)?.values;
+        self.note(&values);
+        Ok(values)
+    }
+
+    fn replace(&self, index: usize) -> bool {
+        let mut replaced = self.replaced.borrow_mut();
+        match replaced.iter_mut().find(|(of, _)| *of == index) {
+            Some((_, times)) if *times >= MOST_REPLACEMENTS => false,
+            Some((_, times)) => {
+                *times += 1;
+                true
+            }
+            None => {
+                replaced.push((index, 1));
+                true
+            }
+        }
+    }
+}
