@@ -8,7 +8,7 @@ use onnx_quantize::{
     NarrowOptions, Narrowed, RoundedTensor, dequantize, measure_on, narrow, weight_bytes, widen,
 };
 use onnx_schema::Registry;
-use onnx_types::ElemType;
+use onnx_types::{ElemType, Execution};
 use serde_json::{Value, json};
 
 use crate::args::NumberFormatArgs;
@@ -48,6 +48,30 @@ fn refuse_idle(args: &NumberFormatArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Makes quantized numbers floats again. Returns what was done, for programs.
+fn to_floats(
+    loaded: &mut Loaded,
+    registry: &Registry,
+    execution: Execution,
+    out: &Out,
+) -> Result<Value, Failure> {
+    let source = loaded.source()?;
+    let options =
+        DequantizeOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
+    let done = dequantize(&mut loaded.model, &options)?;
+    describe_floats(&done, out);
+    let left = done.left.iter().map(|(op, name)| json!({ "op": op, "result": name }));
+    let left: Vec<Value> = left.collect();
+    Ok(json!({
+        "weights": done.weights,
+        "pairs": done.pairs,
+        "limits": done.limits,
+        "operators": done.operators,
+        "left": done.left.len(),
+        "left_nodes": left,
+    }))
+}
+
 /// Changes the number format of a model. Returns what was done, for programs.
 pub(crate) fn convert(
     loaded: &mut Loaded,
@@ -60,16 +84,7 @@ pub(crate) fn convert(
     let source = loaded.source()?;
     let execution = runs_of(&[loaded]).with_seed(args.seed.unwrap_or_default());
     if args.dequantize {
-        let options =
-            DequantizeOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
-        let done = dequantize(&mut loaded.model, &options)?;
-        describe_floats(&done, out);
-        let left = done.left.iter().map(|(op, name)| json!({ "op": op, "result": name }));
-        let left: Vec<Value> = left.collect();
-        return Ok(
-            json!({ "weights": done.weights, "pairs": done.pairs, "limits": done.limits, "operators": done.operators,
-                    "left": done.left.len(), "left_nodes": left }),
-        );
+        return to_floats(loaded, registry, execution, out);
     }
     let half = match (args.float32, args.bfloat16) {
         (true, _) => None,

@@ -93,10 +93,6 @@ fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
     let is_static = !args.weights_only && !args.dynamic;
     let has_runs = calibration.calibrate.is_some() || calibration.seed.is_some();
     let is_measured = args.measure || args.budget.is_some();
-    let has_no_run = match is_static {
-        true => !has_runs,
-        false => !is_measured,
-    };
     let idle = [
         (
             calibration.calibrate.is_some() && calibration.seed.is_some(),
@@ -117,18 +113,6 @@ fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
             "leave it out, or add `--measure`",
         ),
         (
-            !is_static && calibration.calibrate.is_some() && !is_measured,
-            "--calibrate",
-            "this: the model does not run",
-            "leave it out, or add `--measure`",
-        ),
-        (
-            has_no_run && !calibration.sizes.is_empty(),
-            "--set",
-            "this: the model does not run on generated inputs",
-            if is_static { "leave it out, or add `--seed 0`" } else { "leave it out, or add `--measure`" },
-        ),
-        (
             is_static && calibration.method.is_some() && !has_runs,
             "--method",
             "ranges of a file only",
@@ -147,9 +131,45 @@ fn refuse_idle(args: &QuantizeArgs) -> Result<(), Failure> {
             "leave it out",
         ),
     ];
-    match idle.into_iter().find(|(is_idle, ..)| *is_idle) {
+    refuse_first(&idle)?;
+    refuse_idle_inputs(args, is_static, has_runs, is_measured)
+}
+
+/// Refuses inputs for runs that do not take place.
+fn refuse_idle_inputs(
+    args: &QuantizeArgs,
+    is_static: bool,
+    has_runs: bool,
+    is_measured: bool,
+) -> Result<(), Failure> {
+    let calibration = &args.calibration;
+    let has_no_run = match is_static {
+        true => !has_runs,
+        false => !is_measured,
+    };
+    refuse_first(&[
+        (
+            !is_static && calibration.calibrate.is_some() && !is_measured,
+            "--calibrate",
+            "this: the model does not run",
+            "leave it out, or add `--measure`",
+        ),
+        (
+            has_no_run && !calibration.sizes.is_empty(),
+            "--set",
+            "this: the model does not run on generated inputs",
+            if is_static { "leave it out, or add `--seed 0`" } else { "leave it out, or add `--measure`" },
+        ),
+    ])
+}
+
+/// Whether an option has no effect, its name, what it is not for, and what to do.
+type Idle = (bool, &'static str, &'static str, &'static str);
+
+fn refuse_first(idle: &[Idle]) -> Result<(), Failure> {
+    match idle.iter().find(|(is_idle, ..)| *is_idle) {
         Some((_, option, what, help)) => {
-            Err(Failure::new(format_args!("`{option}` is not for {what}")).help(help))
+            Err(Failure::new(format_args!("`{option}` is not for {what}")).help(*help))
         }
         None => Ok(()),
     }

@@ -110,26 +110,7 @@ fn linear(model: &mut Model, node: NodeId, form: Linear, run: &EvalOptions<'_>) 
     if version(model, node) < 10 || zero.is_none() {
         return Ok(false);
     }
-    let mut weights: Vec<Option<Tensor>> = Vec::new();
-    for &first in &operands {
-        let is_weight = first == 3;
-        let axis = match form {
-            Linear::Conv => 0,
-            _ => {
-                let rank =
-                    input(first).and_then(|value| tensor(model, value, run)).map_or(1, |one| one.rank());
-                rank.saturating_sub(1)
-            }
-        };
-        let parts = (input(first), input(first + 1), input(first + 2));
-        let found = if is_weight { floats(model, parts, axis, run) } else { None };
-        // Scales of channels need an axis, which only constants have here.
-        let is_one = numbers(model, parts.1, run).is_some_and(|scales| scales.len() == 1);
-        if found.is_none() && !is_one {
-            return Ok(false);
-        }
-        weights.push(found);
-    }
+    let Some(weights) = weights(model, node, (form, &operands), run) else { return Ok(false) };
     let bias = match (form, input(8)) {
         (Linear::Conv, Some(_)) => match bias(model, node, run) {
             Some(bias) => Some(bias),
@@ -160,6 +141,30 @@ fn linear(model: &mut Model, node: NodeId, form: Linear, run: &EvalOptions<'_>) 
         build.op(op::QUANTIZE_LINEAR, [Some(float), Some(scale), zero].into_iter().flatten()).output()?;
     substitute(model, node, old, new)?;
     Ok(true)
+}
+
+/// The floats of the operands of a `QLinear...` that are constant weights; `None` if one has no form of floats.
+fn weights(
+    model: &Model,
+    node: NodeId,
+    (form, operands): (Linear, &[usize]),
+    run: &EvalOptions<'_>,
+) -> Option<Vec<Option<Tensor>>> {
+    let record = model.node(node);
+    let found = operands.iter().map(|&first| {
+        let parts = (record.input(first), record.input(first + 1), record.input(first + 2));
+        let weight = if first == 3 {
+            let rank = || parts.0.and_then(|value| tensor(model, value, run)).map_or(1, |one| one.rank());
+            let axis = if matches!(form, Linear::Conv) { 0 } else { rank().saturating_sub(1) };
+            floats(model, parts, axis, run)
+        } else {
+            None
+        };
+        // Scales of channels need an axis, which only constants have here.
+        let is_one = || numbers(model, parts.1, run).is_some_and(|scales| scales.len() == 1);
+        (weight.is_some() || is_one()).then_some(weight)
+    });
+    found.collect()
 }
 
 /// The bias of a `QLinearConv`: its scale is the product of those of the operands.
