@@ -130,6 +130,9 @@ export class Canvas {
   private painted: { x: number; y: number } | undefined;
   private largestCost = 0;
   private width = 0;
+  private left = 0;
+  /** Pixels at the bottom that something else covers. */
+  covered: () => number = () => 0;
   /** Number of frames that were drawn, for tests and measurements. */
   frames = 0;
 
@@ -168,12 +171,13 @@ export class Canvas {
     });
   }
 
-  resize(): void {
+  /** Takes the size of the element: what is in the middle stays there, or every point stays where it is on the screen. */
+  resize(isStill = false): void {
     const ratio = window.devicePixelRatio || 1;
     const { clientWidth, clientHeight } = this.element;
-    // What is in the middle stays there.
-    if (this.width > 0) this.view.x += (clientWidth - this.width) / 2;
-    this.width = clientWidth;
+    const { left } = this.element.getBoundingClientRect();
+    if (this.width > 0) this.view.x += isStill ? this.left - left : (clientWidth - this.width) / 2;
+    [this.width, this.left] = [clientWidth, left];
     this.element.width = Math.max(1, Math.round(clientWidth * ratio));
     this.element.height = Math.max(1, Math.round(clientHeight * ratio));
     this.draw();
@@ -190,21 +194,24 @@ export class Canvas {
     this.draw();
   }
 
-  /** Moves a box into the middle unless it is visible. */
-  reveal(path: string): void {
+  /** Moves a box into the middle of what is visible, unless it is visible; large enough to be read, unless it keeps the scale. */
+  reveal(path: string, keepsScale = false): void {
     const box = this.picture.boxes.find((box) => box.path === path);
     if (!box) return;
-    const { clientWidth, clientHeight } = this.element;
-    const scale = Math.min(Math.max(this.view.scale, 0.6), 1.5);
+    const { clientWidth } = this.element;
+    const height = this.element.clientHeight - this.covered();
+    const scale = keepsScale ? this.view.scale : Math.min(Math.max(this.view.scale, 0.6), 1.5);
     const x = this.view.x + (box.x + box.w / 2) * this.view.scale;
     const y = this.view.y + (box.y + TITLE / 2) * this.view.scale;
-    const isVisible = x > 60 && y > 40 && x < clientWidth - 60 && y < clientHeight - 40 && scale === this.view.scale;
+    // What was pointed at moves only if it must.
+    const margin = keepsScale ? 12 : 60;
+    const isVisible = x > margin && y > 40 && x < clientWidth - margin && y < height - 40 && scale === this.view.scale;
     if (!isVisible) {
-      const middle = Math.min(box.h, clientHeight / scale - 60) / 2;
+      const middle = Math.min(box.h, Math.max(height / scale - 60, 0)) / 2;
       this.view = {
         scale,
         x: clientWidth / 2 - (box.x + box.w / 2) * scale,
-        y: clientHeight / 2 - (box.y + middle) * scale,
+        y: height / 2 - (box.y + middle) * scale,
       };
     }
     this.draw();

@@ -57,6 +57,7 @@ class Page {
   private variables: string[] = [];
   private pathFrom: string | undefined;
   private isFollowing = false;
+  private isStill = false;
 
   constructor(root: HTMLElement, engine: Engine) {
     this.engine = engine;
@@ -75,11 +76,20 @@ class Page {
   }
 
   private pane(side: Side): Pane {
-    return new Pane(this.engine, side, {
+    const pane = new Pane(this.engine, side, {
       select: (pane, path, isPath) => void (isPath ? this.path(pane, path) : this.select(pane, path, false)),
       toggle: (pane, path) => void this.toggle(pane, path),
       moved: (pane, before) => this.together(pane, before),
     });
+    pane.canvas.covered = () => this.covered(pane);
+    return pane;
+  }
+
+  /** Pixels of a picture that the panel covers, which is over it where there is no room beside it. */
+  private covered(pane: Pane): number {
+    if (this.panel.hidden) return 0;
+    const [canvas, panel] = [pane.canvas.element.getBoundingClientRect(), this.panel.getBoundingClientRect()];
+    return panel.left < canvas.right - 1 ? Math.min(Math.max(canvas.bottom - panel.top, 0), canvas.height) : 0;
   }
 
   private header(): HTMLElement {
@@ -149,6 +159,20 @@ class Page {
     window.addEventListener("resize", () => this.resize());
     window.addEventListener("popstate", () => void this.work.guard("reading", () => this.restore()));
     document.addEventListener("keydown", (event) => this.key(event));
+    // The panel that the first click opens may be under the second one, which is not about its buttons.
+    this.panel.addEventListener(
+      "click",
+      (event) => {
+        if (!this.panes.some((pane) => pane.isSecond(event))) return;
+        event.preventDefault();
+        event.stopPropagation();
+      },
+      { capture: true },
+    );
+    document.addEventListener("dblclick", (event) => {
+      const isHere = event.target instanceof Node && (this.picture.contains(event.target) || this.panel.contains(event.target));
+      if (isHere) for (const pane of this.panes) pane.doubled(event);
+    });
   }
 
   /** Takes files that were dropped. */
@@ -205,8 +229,16 @@ class Page {
     this.tree.show(this.main.canvas.picture, this.main.selected);
   }
 
-  private resize(): void {
-    for (const pane of this.panes) pane.canvas.resize();
+  private resize(isStill = false): void {
+    for (const pane of this.panes) pane.canvas.resize(isStill);
+  }
+
+  /** Moves the selected box, with the pictures, to where the panel does not hide it. */
+  private uncover(pane: Pane): void {
+    if (!pane.selected) return;
+    const before = pane.canvas.view;
+    pane.canvas.reveal(pane.selected, true);
+    this.together(pane, before);
   }
 
   private color(coloring: Coloring): void {
@@ -440,12 +472,15 @@ class Page {
     for (const [key, made] of this.tabs) made.setAttribute("aria-pressed", String(key === name));
     const wasHidden = this.panel.hidden;
     this.panel.hidden = name === undefined;
-    if (wasHidden !== this.panel.hidden) this.resize();
+    // What is pointed at stays under the pointer, and what the panel moved comes back.
+    if (wasHidden && name !== undefined) this.isStill = pane.selected !== "";
+    if (wasHidden !== this.panel.hidden) this.resize(this.isStill);
     if (name !== undefined) {
       await this.work.guard(name, async () => {
         const contents = await this.content(name, pane);
         if (this.shown === name) this.panel.replaceChildren(...contents);
       });
+      if (wasHidden || this.covered(pane) > 0) this.uncover(pane);
     }
     this.remember(false);
   }

@@ -8,6 +8,9 @@ import type { Coloring, Engine, Level, Overview, Parent, Side } from "./model";
 /** Boxes that `Open all` draws at most. */
 const MOST_OPEN = 60_000;
 
+/** Milliseconds and pixels between the clicks of a double click at most. */
+const DOUBLE = { time: 500, distance: 8 };
+
 /** Levels that are asked for at once. */
 const TOGETHER = 64;
 
@@ -32,6 +35,8 @@ export class Pane {
   private readonly events: PaneEvents;
   private levels = new Map<number, Level>();
   private parents: Parent[] = [];
+  /** The last click. What it shows may move what is under the pointer, so a double click is about the box of its first one. */
+  private clicked: { time: number; x: number; y: number; path: string; isToggle: boolean } | undefined;
 
   constructor(engine: Engine, side: Side, events: PaneEvents) {
     this.engine = engine;
@@ -77,10 +82,6 @@ export class Pane {
     };
     canvas.addEventListener("pointerup", end);
     canvas.addEventListener("pointercancel", end);
-    canvas.addEventListener("dblclick", (event) => {
-      const box = this.canvas.at(event.offsetX, event.offsetY);
-      if (box) this.events.toggle(this, box.path);
-    });
     canvas.addEventListener(
       "wheel",
       (event) => {
@@ -97,9 +98,29 @@ export class Pane {
     );
   }
 
+  /** Whether an event is at the place of the last click. */
+  private isAgain(event: MouseEvent): boolean {
+    const { clicked } = this;
+    return clicked !== undefined && Math.hypot(event.clientX - clicked.x, event.clientY - clicked.y) < DOUBLE.distance;
+  }
+
+  /** Whether a click is the second one of a double click. */
+  isSecond(event: MouseEvent): boolean {
+    return this.clicked !== undefined && event.timeStamp - this.clicked.time < DOUBLE.time && this.isAgain(event);
+  }
+
+  /** Opens or closes the box of a double click, whatever is under the pointer by now. */
+  doubled(event: MouseEvent): void {
+    const { clicked } = this;
+    if (clicked?.path && !clicked.isToggle && this.isAgain(event)) this.events.toggle(this, clicked.path);
+    this.clicked = undefined;
+  }
+
   private click(event: PointerEvent): void {
     const { view } = this.canvas;
+    if (this.isSecond(event)) return;
     const box = this.canvas.at(event.offsetX, event.offsetY);
+    this.clicked = { time: event.timeStamp, x: event.clientX, y: event.clientY, path: box?.path ?? "", isToggle: false };
     if (!box) {
       this.events.select(this, "", false);
       return;
@@ -107,7 +128,8 @@ export class Pane {
     // The mark before the title of a box opens it.
     const x = (event.offsetX - view.x) / view.scale - box.x;
     const y = (event.offsetY - view.y) / view.scale - box.y;
-    if (box.item.in !== undefined && x < 24 && y < 24) this.events.toggle(this, box.path);
+    this.clicked.isToggle = box.item.in !== undefined && x < 24 && y < 24;
+    if (this.clicked.isToggle) this.events.toggle(this, box.path);
     else this.events.select(this, box.path, event.shiftKey);
   }
 

@@ -31,6 +31,7 @@ export class Tree {
 
   show(picture: Picture, selected: string): void {
     const hadFocus = this.element.contains(document.activeElement);
+    const { scrollTop } = this.element;
     this.items.clear();
     // The levels are attributes: the text of an item is its own, without that of the boxes in it.
     const root = element("div", { role: "tree", "aria-label": "Boxes" });
@@ -39,9 +40,19 @@ export class Tree {
       root.append(this.item(box, selected));
     }
     this.element.replaceChildren(root);
+    this.element.scrollTop = scrollTop;
     const first = this.items.get(selected) ?? this.items.values().next().value;
     first?.setAttribute("tabindex", "0");
     if (hadFocus) first?.focus({ preventScroll: true });
+    this.reveal(selected);
+  }
+
+  /** Scrolls to an item that is not visible. Only the tree moves. */
+  private reveal(path: string): void {
+    const item = this.items.get(path)?.getBoundingClientRect();
+    const tree = this.element.getBoundingClientRect();
+    if (!item || (item.top >= tree.top && item.bottom <= tree.bottom)) return;
+    this.element.scrollTop += item.top + item.height / 2 - (tree.top + tree.height / 2);
   }
 
   /** Changes the selection only. */
@@ -53,6 +64,7 @@ export class Tree {
     const item = this.items.get(selected) ?? this.items.values().next().value;
     item?.setAttribute("tabindex", "0");
     if (this.items.has(selected)) item?.setAttribute("aria-selected", "true");
+    this.reveal(selected);
   }
 
   private item(box: Box, selected: string): HTMLElement {

@@ -455,6 +455,115 @@ await test("a phone has the picture, the tree and the panels", async () => {
   await close();
 });
 
+/** Where a box of the first screen is, which is in the middle. */
+async function placeOf(label, options) {
+  const { page, close } = await begin(model("encoder"), options);
+  const box = await page.locator("#canvas").boundingBox();
+  const x = box.x + box.width / 2;
+  for (let y = box.y + 20; y < box.y + box.height - 10; y += 15) {
+    await page.mouse.click(x, y);
+    await idle(page);
+    const found = await page.evaluate(() => document.querySelector("[aria-selected=true]")?.getAttribute("aria-label") ?? "");
+    if (found.startsWith(label)) {
+      await close();
+      return { x, y: y + 12 };
+    }
+    // The same view for each click.
+    await page.keyboard.press("Escape");
+    await page.click("#fit");
+  }
+  return assert.fail(`there is no ${label}`);
+}
+
+await test("the first double click opens a box, though its first click opens the panel", async () => {
+  for (const options of [{}, { viewport: { width: 820, height: 600 } }, { viewport: { width: 390, height: 844 } }]) {
+    const { x, y } = await placeOf("encoder", options);
+    const { page, errors, close } = await begin(model("encoder"), options);
+    await page.mouse.move(x, y);
+    for (const clickCount of [1, 2]) {
+      await page.mouse.down({ clickCount });
+      await page.mouse.up({ clickCount });
+      await idle(page);
+      assert.ok(await page.isVisible("#panel"));
+    }
+    assert.equal(await item(page, "encoder").getAttribute("aria-expanded"), "true", JSON.stringify(options));
+    assert.equal(await item(page, "encoder").getAttribute("aria-selected"), "true");
+    assert.match(await page.textContent("#panel h2"), /encoder/);
+    assert.deepEqual(errors, []);
+    await close();
+  }
+});
+
+await test("what is pointed at stays when the panel opens and closes", async () => {
+  const { x, y } = await placeOf("encoder", {});
+  const { page, close } = await begin(model("encoder"));
+  for (let turn = 0; turn < 3; turn += 1) {
+    await page.waitForTimeout(600);
+    await page.mouse.click(x, y);
+    await idle(page);
+    assert.match(await page.locator("[aria-selected=true]").textContent(), /encoder/, String(turn));
+    await page.keyboard.press("Escape");
+    await idle(page);
+    assert.ok(await page.isHidden("#panel"));
+  }
+  await close();
+});
+
+await test("a selected box is never under the sheet of a phone", async () => {
+  const { page, errors, close } = await begin(model("encoder"), { viewport: { width: 390, height: 844 } });
+  const isUncovered = async () => {
+    await idle(page);
+    // The only outline of this color is that of the selected box.
+    const { sheet, lowest, found } = await page.evaluate(() => {
+      const canvas = document.getElementById("canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let [found, lowest] = [0, 0];
+      for (let at = 0; at < data.length; at += 4) {
+        if (Math.abs(data[at] - 0x1a) + Math.abs(data[at + 1] - 0x5f) + Math.abs(data[at + 2] - 0xc8) > 12) continue;
+        found += 1;
+        if (found === 1) lowest = Math.floor(at / 4 / canvas.width);
+      }
+      const top = canvas.getBoundingClientRect().top;
+      return { sheet: document.getElementById("panel").getBoundingClientRect().top - top, lowest: (lowest * canvas.clientHeight) / canvas.height, found };
+    });
+    assert.ok(found > 40, `${found} pixels of the selection are drawn`);
+    assert.ok(lowest < sheet - 20, `the selection begins at ${lowest}, the sheet at ${sheet}`);
+  };
+  await search(page, "y");
+  await isUncovered();
+  await search(page, "/encoder/layer.3/attention/scores/Softmax");
+  await isUncovered();
+  await screen(page, "phone-selected");
+  await panel(page, "cost");
+  await isUncovered();
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("the tree scrolls to what is selected elsewhere", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await page.click("#open-all");
+  await idle(page);
+  const isShown = async (what) => {
+    await idle(page);
+    const places = await page.evaluate(() => [document.querySelector("#tree [aria-selected=true]"), document.getElementById("tree")].map((element) => element.getBoundingClientRect().toJSON()));
+    assert.ok(places[0].top >= places[1].top && places[0].bottom <= places[1].bottom, what);
+  };
+  await search(page, "/encoder/layer.3/attention/scores/Softmax");
+  await isShown("a search");
+  await search(page, "/encoder/layer.0/attention/scores/Softmax");
+  await isShown("a search above");
+  await panel(page, "cost");
+  await page.locator("#panel table .link").last().click();
+  await isShown("a link in a table");
+  // What is rebuilt stays where it was scrolled to.
+  await page.evaluate(() => (document.getElementById("tree").scrollTop = 200));
+  await item(page, "layer.1").dblclick();
+  await isShown("a box that was closed");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
 await test("operands lead to what makes and uses them, and a box says what is in it", async () => {
   const { page, errors, close } = await begin(model("encoder"));
   await search(page, "/encoder/layer.0/attention/scores/Softmax");

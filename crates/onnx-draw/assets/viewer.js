@@ -233,6 +233,9 @@
     painted;
     largestCost = 0;
     width = 0;
+    left = 0;
+    /** Pixels at the bottom that something else covers. */
+    covered = () => 0;
     /** Number of frames that were drawn, for tests and measurements. */
     frames = 0;
     constructor(element2) {
@@ -265,11 +268,13 @@
         this.paint();
       });
     }
-    resize() {
+    /** Takes the size of the element: what is in the middle stays there, or every point stays where it is on the screen. */
+    resize(isStill = false) {
       const ratio = window.devicePixelRatio || 1;
       const { clientWidth, clientHeight } = this.element;
-      if (this.width > 0) this.view.x += (clientWidth - this.width) / 2;
-      this.width = clientWidth;
+      const { left } = this.element.getBoundingClientRect();
+      if (this.width > 0) this.view.x += isStill ? this.left - left : (clientWidth - this.width) / 2;
+      [this.width, this.left] = [clientWidth, left];
       this.element.width = Math.max(1, Math.round(clientWidth * ratio));
       this.element.height = Math.max(1, Math.round(clientHeight * ratio));
       this.draw();
@@ -283,21 +288,23 @@
       this.view = { scale: s, x: (clientWidth - w * s) / 2, y: scale < s ? 20 : (clientHeight - h * s) / 2 };
       this.draw();
     }
-    /** Moves a box into the middle unless it is visible. */
-    reveal(path) {
+    /** Moves a box into the middle of what is visible, unless it is visible; large enough to be read, unless it keeps the scale. */
+    reveal(path, keepsScale = false) {
       const box = this.picture.boxes.find((box2) => box2.path === path);
       if (!box) return;
-      const { clientWidth, clientHeight } = this.element;
-      const scale = Math.min(Math.max(this.view.scale, 0.6), 1.5);
+      const { clientWidth } = this.element;
+      const height = this.element.clientHeight - this.covered();
+      const scale = keepsScale ? this.view.scale : Math.min(Math.max(this.view.scale, 0.6), 1.5);
       const x = this.view.x + (box.x + box.w / 2) * this.view.scale;
       const y = this.view.y + (box.y + TITLE / 2) * this.view.scale;
-      const isVisible = x > 60 && y > 40 && x < clientWidth - 60 && y < clientHeight - 40 && scale === this.view.scale;
+      const margin = keepsScale ? 12 : 60;
+      const isVisible = x > margin && y > 40 && x < clientWidth - margin && y < height - 40 && scale === this.view.scale;
       if (!isVisible) {
-        const middle = Math.min(box.h, clientHeight / scale - 60) / 2;
+        const middle = Math.min(box.h, Math.max(height / scale - 60, 0)) / 2;
         this.view = {
           scale,
           x: clientWidth / 2 - (box.x + box.w / 2) * scale,
-          y: clientHeight / 2 - (box.y + middle) * scale
+          y: height / 2 - (box.y + middle) * scale
         };
       }
       this.draw();
@@ -982,6 +989,7 @@
 
   // src/pane.ts
   var MOST_OPEN = 6e4;
+  var DOUBLE = { time: 500, distance: 8 };
   var TOGETHER = 64;
   var Pane = class {
     element;
@@ -996,6 +1004,8 @@
     events;
     levels = /* @__PURE__ */ new Map();
     parents = [];
+    /** The last click. What it shows may move what is under the pointer, so a double click is about the box of its first one. */
+    clicked;
     constructor(engine, side, events) {
       this.engine = engine;
       this.side = side;
@@ -1039,10 +1049,6 @@
       };
       canvas.addEventListener("pointerup", end);
       canvas.addEventListener("pointercancel", end);
-      canvas.addEventListener("dblclick", (event) => {
-        const box = this.canvas.at(event.offsetX, event.offsetY);
-        if (box) this.events.toggle(this, box.path);
-      });
       canvas.addEventListener(
         "wheel",
         (event) => {
@@ -1058,16 +1064,34 @@
         { passive: false }
       );
     }
+    /** Whether an event is at the place of the last click. */
+    isAgain(event) {
+      const { clicked } = this;
+      return clicked !== void 0 && Math.hypot(event.clientX - clicked.x, event.clientY - clicked.y) < DOUBLE.distance;
+    }
+    /** Whether a click is the second one of a double click. */
+    isSecond(event) {
+      return this.clicked !== void 0 && event.timeStamp - this.clicked.time < DOUBLE.time && this.isAgain(event);
+    }
+    /** Opens or closes the box of a double click, whatever is under the pointer by now. */
+    doubled(event) {
+      const { clicked } = this;
+      if (clicked?.path && !clicked.isToggle && this.isAgain(event)) this.events.toggle(this, clicked.path);
+      this.clicked = void 0;
+    }
     click(event) {
       const { view } = this.canvas;
+      if (this.isSecond(event)) return;
       const box = this.canvas.at(event.offsetX, event.offsetY);
+      this.clicked = { time: event.timeStamp, x: event.clientX, y: event.clientY, path: box?.path ?? "", isToggle: false };
       if (!box) {
         this.events.select(this, "", false);
         return;
       }
       const x = (event.offsetX - view.x) / view.scale - box.x;
       const y = (event.offsetY - view.y) / view.scale - box.y;
-      if (box.item.in !== void 0 && x < 24 && y < 24) this.events.toggle(this, box.path);
+      this.clicked.isToggle = box.item.in !== void 0 && x < 24 && y < 24;
+      if (this.clicked.isToggle) this.events.toggle(this, box.path);
       else this.events.select(this, box.path, event.shiftKey);
     }
     /** Takes the places of the levels of a model that is new or was changed. */
@@ -1637,6 +1661,7 @@
     }
     show(picture, selected) {
       const hadFocus = this.element.contains(document.activeElement);
+      const { scrollTop } = this.element;
       this.items.clear();
       const root2 = element("div", { role: "tree", "aria-label": "Boxes" });
       for (const box of picture.boxes.slice(0, MOST)) {
@@ -1644,9 +1669,18 @@
         root2.append(this.item(box, selected));
       }
       this.element.replaceChildren(root2);
+      this.element.scrollTop = scrollTop;
       const first = this.items.get(selected) ?? this.items.values().next().value;
       first?.setAttribute("tabindex", "0");
       if (hadFocus) first?.focus({ preventScroll: true });
+      this.reveal(selected);
+    }
+    /** Scrolls to an item that is not visible. Only the tree moves. */
+    reveal(path) {
+      const item = this.items.get(path)?.getBoundingClientRect();
+      const tree = this.element.getBoundingClientRect();
+      if (!item || item.top >= tree.top && item.bottom <= tree.bottom) return;
+      this.element.scrollTop += item.top + item.height / 2 - (tree.top + tree.height / 2);
     }
     /** Changes the selection only. */
     mark(selected) {
@@ -1657,6 +1691,7 @@
       const item = this.items.get(selected) ?? this.items.values().next().value;
       item?.setAttribute("tabindex", "0");
       if (this.items.has(selected)) item?.setAttribute("aria-selected", "true");
+      this.reveal(selected);
     }
     item(box, selected) {
       const { item } = box;
@@ -1771,6 +1806,7 @@
     variables = [];
     pathFrom;
     isFollowing = false;
+    isStill = false;
     constructor(root2, engine) {
       this.engine = engine;
       this.work = new Work(engine.cancel, { restart: () => this.start(), isChoosing: () => this.pathFrom !== void 0 });
@@ -1786,11 +1822,19 @@
       return this.panes[0];
     }
     pane(side) {
-      return new Pane(this.engine, side, {
-        select: (pane, path, isPath2) => void (isPath2 ? this.path(pane, path) : this.select(pane, path, false)),
-        toggle: (pane, path) => void this.toggle(pane, path),
-        moved: (pane, before) => this.together(pane, before)
+      const pane = new Pane(this.engine, side, {
+        select: (pane2, path, isPath2) => void (isPath2 ? this.path(pane2, path) : this.select(pane2, path, false)),
+        toggle: (pane2, path) => void this.toggle(pane2, path),
+        moved: (pane2, before) => this.together(pane2, before)
       });
+      pane.canvas.covered = () => this.covered(pane);
+      return pane;
+    }
+    /** Pixels of a picture that the panel covers, which is over it where there is no room beside it. */
+    covered(pane) {
+      if (this.panel.hidden) return 0;
+      const [canvas, panel] = [pane.canvas.element.getBoundingClientRect(), this.panel.getBoundingClientRect()];
+      return panel.left < canvas.right - 1 ? Math.min(Math.max(canvas.bottom - panel.top, 0), canvas.height) : 0;
     }
     header() {
       const { engine } = this;
@@ -1856,6 +1900,19 @@
       window.addEventListener("resize", () => this.resize());
       window.addEventListener("popstate", () => void this.work.guard("reading", () => this.restore()));
       document.addEventListener("keydown", (event) => this.key(event));
+      this.panel.addEventListener(
+        "click",
+        (event) => {
+          if (!this.panes.some((pane) => pane.isSecond(event))) return;
+          event.preventDefault();
+          event.stopPropagation();
+        },
+        { capture: true }
+      );
+      document.addEventListener("dblclick", (event) => {
+        const isHere = event.target instanceof Node && (this.picture.contains(event.target) || this.panel.contains(event.target));
+        if (isHere) for (const pane of this.panes) pane.doubled(event);
+      });
     }
     /** Takes files that were dropped. */
     drop(sources) {
@@ -1906,8 +1963,15 @@
       for (const pane of this.panes) pane.render();
       this.tree.show(this.main.canvas.picture, this.main.selected);
     }
-    resize() {
-      for (const pane of this.panes) pane.canvas.resize();
+    resize(isStill = false) {
+      for (const pane of this.panes) pane.canvas.resize(isStill);
+    }
+    /** Moves the selected box, with the pictures, to where the panel does not hide it. */
+    uncover(pane) {
+      if (!pane.selected) return;
+      const before = pane.canvas.view;
+      pane.canvas.reveal(pane.selected, true);
+      this.together(pane, before);
     }
     color(coloring) {
       this.coloring.value = coloring;
@@ -2115,12 +2179,14 @@
       for (const [key, made] of this.tabs) made.setAttribute("aria-pressed", String(key === name));
       const wasHidden = this.panel.hidden;
       this.panel.hidden = name === void 0;
-      if (wasHidden !== this.panel.hidden) this.resize();
+      if (wasHidden && name !== void 0) this.isStill = pane.selected !== "";
+      if (wasHidden !== this.panel.hidden) this.resize(this.isStill);
       if (name !== void 0) {
         await this.work.guard(name, async () => {
           const contents = await this.content(name, pane);
           if (this.shown === name) this.panel.replaceChildren(...contents);
         });
+        if (wasHidden || this.covered(pane) > 0) this.uncover(pane);
       }
       this.remember(false);
     }
