@@ -9,6 +9,7 @@ import { help } from "./help";
 import type { Change, Coloring, Comparison, Edits, Engine, Hit, Overview, Run, Side } from "./model";
 import { Pane } from "./pane";
 import * as panels from "./panels";
+import { singular } from "./panels";
 import { openAll, openOlder, start } from "./start";
 import { read, write } from "./state";
 import { Tree } from "./tree";
@@ -29,6 +30,9 @@ const TITLES: Record<PanelName, string> = {
 };
 /** Nodes at most whose edits are proved unless the user says otherwise. */
 const MOST_PROVED = 1000;
+
+/** What is added to the name of a file that is saved after a change, so that it does not replace the original. */
+const CHANGED: Record<string, string> = { Simplified: "simplified", Repaired: "repaired", Converted: "converted", Kept: "part" };
 
 class Page {
   private readonly engine: Engine;
@@ -652,13 +656,13 @@ class Page {
       this.main.selected = "";
       this.forget();
       await this.refresh();
-      [this.run, this.edits] = [undefined, { title, done }];
+      [this.run, this.edits] = [undefined, { title, done: { ...done, summary: singular(done.summary) } }];
       await this.main.reload();
       this.render();
       this.main.canvas.fit();
       this.count();
       await this.show("simplify");
-      this.work.say(done.summary);
+      this.work.say(this.edits.done.summary);
       this.remember(true);
     });
   }
@@ -668,7 +672,8 @@ class Page {
       const bytes = await this.engine.save?.();
       if (!bytes) return;
       const name = this.fileName();
-      download(name.endsWith(".onnx") ? name : `${name}.onnx`, bytes as BlobPart, "application/octet-stream");
+      const changed = this.edits && this.edits.title !== "Undone" ? `.${CHANGED[this.edits.title.split(" ")[0] ?? ""] ?? "changed"}` : "";
+      download(`${name.replace(/\.onnx$/i, "")}${changed}.onnx`, bytes as BlobPart, "application/octet-stream");
       this.work.say(`saved ${bytes.length} bytes`);
     });
   }

@@ -79,6 +79,12 @@ function statistics(found: Weight): Node[] {
   return parts;
 }
 
+/** Different edits that are one table. */
+const FEW_EDITS = 4;
+
+/** `1 runs` as readers write it. */
+export const singular = (text: string): string => text.replace(/\b1 (edit|run|attempt|node|input|output|value|repair)s\b/g, "1 $1");
+
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 export function findings(found: Findings, go: Go, repair?: () => void): Node[] {
@@ -190,13 +196,48 @@ export function values(found: Run | undefined, state: { sizes: string; seed: num
 /** The changes that were made, and what can be done with them. */
 export function changes(title: string, done: Edits, actions: HTMLElement[]): Node[] {
   const parts: Node[] = [element("h2", {}, title), element("p", { id: "summary" }, done.summary)];
-  if (done.edits.length === 0) return [...parts, element("p", { class: "hint" }, "Nothing was changed.")];
-  parts.push(element("div", { class: "actions" }, ...actions));
-  const hasProof = done.edits.some((edit) => edit.proof);
-  const rows = done.edits.map((edit) => [edit.what, edit.nodes, ...(hasProof ? [edit.proof] : [])]);
-  parts.push(element("h3", {}, "Edits"), table(rows, ["edit", "nodes", ...(hasProof ? ["why it is right"] : [])]));
-  if (done.more) parts.push(element("p", {}, `and ${done.more} more`));
+  if (actions.length > 0 && done.edits.length > 0) parts.push(element("div", { class: "actions" }, ...actions));
+  if (done.edits.length > 0) parts.push(element("h3", {}, "Edits"), ...editsByRule(done.edits));
+  if (done.more) parts.push(element("p", { class: "hint" }, `${done.more} edits more are not listed. The report of \`onnx simplify\` has all of them.`));
   return parts;
+}
+
+type Edit = Edits["edits"][number];
+
+/** The rule of an edit, and how often it was applied. */
+function ruleOf(edit: Edit): { rule: string; count: number } {
+  const [, rule, count] = /^(.*?)(?: \((\d+) edits\))?$/s.exec(edit.what) ?? [];
+  return { rule: rule ?? edit.what, count: Number(count ?? 1) };
+}
+
+/** The later, the less an edit changes: rules that may change results by rounding, other rules, and passes that only remove. */
+const placeOf = (rule: string, { proof }: Edit): number => (/^(no|unique)-/.test(rule) ? 2 : /^exact\b/.test(proof) ? 1 : 0);
+
+/** The edits of each rule together; rules that replace computations first. The rows are made when a rule is opened. */
+function editsByRule(edits: Edit[]): Node[] {
+  const hasProof = edits.some((edit) => edit.proof);
+  const list = (edits: Edit[], isNamed: boolean): HTMLElement =>
+    table(
+      edits.map((edit) => [...(isNamed ? [edit.what] : []), edit.nodes, ...(hasProof ? [singular(edit.proof)] : [])]),
+      [...(isNamed ? ["edit"] : []), "nodes", ...(hasProof ? ["why it is right"] : [])],
+    );
+  const rules = new Map<string, { count: number; edits: Edit[] }>();
+  for (const edit of edits) {
+    const { rule, count } = ruleOf(edit);
+    const group = rules.get(rule) ?? { count: 0, edits: [] };
+    group.count += count;
+    group.edits.push(edit);
+    rules.set(rule, group);
+  }
+  if (rules.size === edits.length && rules.size < FEW_EDITS) return [list(edits, true)];
+  const order = [...rules].sort(([a, one], [b, other]) => placeOf(a, one.edits[0] as Edit) - placeOf(b, other.edits[0] as Edit) || other.count - one.count || a.localeCompare(b, "en"));
+  return order.map(([rule, { count, edits }]) => {
+    const group = element("details", { class: "rule" }, element("summary", {}, element("span", {}, rule), element("span", { class: "count" }, counted(count, "edit"))));
+    group.addEventListener("toggle", () => {
+      if (group.open && group.childElementCount === 1) group.append(list(edits, edits.some(({ what }) => what !== rule)));
+    });
+    return group;
+  });
 }
 
 export function simplify(isProved: boolean, start: (isProved: boolean) => void): Node[] {

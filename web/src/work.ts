@@ -32,7 +32,7 @@ export class Work {
 
   /** Takes the lines about a model that is new or was changed. */
   begin(facts: [string, string][]): void {
-    this.facts = facts.map(([name, value]) => `${name}: ${value}`).join(" · ");
+    this.facts = facts.filter(([, value]) => value !== "").map(([name, value]) => `${name}: ${value}`).join(" · ");
     this.rest();
   }
 

@@ -191,7 +191,7 @@ await test("simplify lists its edits, can be undone, and the result is saved", a
   await page.click("#simplify");
   await idle(page);
   assert.match(await status(page), /edits: 47 → \d+ nodes/);
-  assert.ok((await page.locator("#panel tr").count()) > 0);
+  assert.ok((await page.locator("#panel :is(tr, .rule)").count()) > 0);
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
   const path = `${folder}/saved.onnx`;
   await download.saveAs(path);

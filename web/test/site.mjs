@@ -214,8 +214,24 @@ await test("simplify lists its edits with proofs, shows before and after, is und
   await page.click("#simplify");
   await idle(page);
   assert.match(await status(page), /edits: 47 → \d+ nodes/);
+  const edits = Number(/(\d+) edits/.exec(await status(page))[1]);
+  const counts = await page.locator("#panel .rule .count").allTextContents();
+  assert.equal(counts.map(Number.parseFloat).reduce((sum, count) => sum + count, 0), edits);
+  assert.equal(counts.filter((text) => /^1 edits/.test(text)).length, 0);
+  const rules = await page.locator("#panel .rule summary span:first-child").allTextContents();
+  assert.equal(new Set(rules).size, rules.length);
+  // What only removes nodes is last.
+  const removes = rules.map((rule) => /^(no|unique)-/.test(rule));
+  assert.deepEqual(removes, [...removes].sort((a, b) => a - b), rules.join());
+  assert.equal(await page.locator("#panel .rule table").count(), 0);
+  for (let at = 0; at < rules.length; at += 1) await page.locator("#panel .rule summary").nth(at).click();
+  assert.equal(await page.locator("#panel .rule table").count(), rules.length);
   assert.match(await page.textContent("#panel"), /proved by|tested in/);
+  assert.doesNotMatch(await page.textContent("#panel"), /\b1 (runs|attempts)/);
+  await screen(page, "edits");
   await accessible(page, "edits");
+  const [offered] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  assert.equal(offered.suggestedFilename(), "encoder.simplified.onnx");
   const path = await saved(page, "simplified.onnx");
   assert.equal(spawnSync(onnx, ["check", path]).status, 0);
   const compared = spawnSync(onnx, ["compare", model("encoder"), path]);
@@ -232,6 +248,7 @@ await test("simplify lists its edits with proofs, shows before and after, is und
   await page.click("#undo");
   await idle(page);
   assert.match(await status(page), /47 nodes/);
+  assert.doesNotMatch(await page.textContent("#panel"), /Nothing was changed/);
   assert.deepEqual(errors, []);
   await close();
 });

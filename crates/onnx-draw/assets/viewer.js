@@ -1296,6 +1296,8 @@
     if (found.elements.length > 0) parts.push(element("p", { class: "elements" }, `${found.elements.join(", ")} …`));
     return parts;
   }
+  var FEW_EDITS = 4;
+  var singular = (text2) => text2.replace(/\b1 (edit|run|attempt|node|input|output|value|repair)s\b/g, "1 $1");
   var counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
   function findings(found, go, repair) {
     const [errors, warnings, notes] = found.counts;
@@ -1394,13 +1396,39 @@
   }
   function changes(title, done, actions) {
     const parts = [element("h2", {}, title), element("p", { id: "summary" }, done.summary)];
-    if (done.edits.length === 0) return [...parts, element("p", { class: "hint" }, "Nothing was changed.")];
-    parts.push(element("div", { class: "actions" }, ...actions));
-    const hasProof = done.edits.some((edit) => edit.proof);
-    const rows = done.edits.map((edit) => [edit.what, edit.nodes, ...hasProof ? [edit.proof] : []]);
-    parts.push(element("h3", {}, "Edits"), table(rows, ["edit", "nodes", ...hasProof ? ["why it is right"] : []]));
-    if (done.more) parts.push(element("p", {}, `and ${done.more} more`));
+    if (actions.length > 0 && done.edits.length > 0) parts.push(element("div", { class: "actions" }, ...actions));
+    if (done.edits.length > 0) parts.push(element("h3", {}, "Edits"), ...editsByRule(done.edits));
+    if (done.more) parts.push(element("p", { class: "hint" }, `${done.more} edits more are not listed. The report of \`onnx simplify\` has all of them.`));
     return parts;
+  }
+  function ruleOf(edit) {
+    const [, rule, count] = /^(.*?)(?: \((\d+) edits\))?$/s.exec(edit.what) ?? [];
+    return { rule: rule ?? edit.what, count: Number(count ?? 1) };
+  }
+  var placeOf = (rule, { proof }) => /^(no|unique)-/.test(rule) ? 2 : /^exact\b/.test(proof) ? 1 : 0;
+  function editsByRule(edits) {
+    const hasProof = edits.some((edit) => edit.proof);
+    const list = (edits2, isNamed) => table(
+      edits2.map((edit) => [...isNamed ? [edit.what] : [], edit.nodes, ...hasProof ? [singular(edit.proof)] : []]),
+      [...isNamed ? ["edit"] : [], "nodes", ...hasProof ? ["why it is right"] : []]
+    );
+    const rules = /* @__PURE__ */ new Map();
+    for (const edit of edits) {
+      const { rule, count } = ruleOf(edit);
+      const group = rules.get(rule) ?? { count: 0, edits: [] };
+      group.count += count;
+      group.edits.push(edit);
+      rules.set(rule, group);
+    }
+    if (rules.size === edits.length && rules.size < FEW_EDITS) return [list(edits, true)];
+    const order = [...rules].sort(([a, one], [b, other]) => placeOf(a, one.edits[0]) - placeOf(b, other.edits[0]) || other.count - one.count || a.localeCompare(b, "en"));
+    return order.map(([rule, { count, edits: edits2 }]) => {
+      const group = element("details", { class: "rule" }, element("summary", {}, element("span", {}, rule), element("span", { class: "count" }, counted(count, "edit"))));
+      group.addEventListener("toggle", () => {
+        if (group.open && group.childElementCount === 1) group.append(list(edits2, edits2.some(({ what }) => what !== rule)));
+      });
+      return group;
+    });
   }
   function simplify(isProved, start2) {
     const check = element("input", { id: "prove", type: "checkbox" });
@@ -1497,7 +1525,7 @@
     }
     /** Takes the lines about a model that is new or was changed. */
     begin(facts) {
-      this.facts = facts.map(([name, value]) => `${name}: ${value}`).join(" · ");
+      this.facts = facts.filter(([, value]) => value !== "").map(([name, value]) => `${name}: ${value}`).join(" · ");
       this.rest();
     }
     /** Says what was done, until the next thing is done. */
@@ -1779,6 +1807,7 @@
     text: "Text"
   };
   var MOST_PROVED = 1e3;
+  var CHANGED = { Simplified: "simplified", Repaired: "repaired", Converted: "converted", Kept: "part" };
   var Page = class {
     engine;
     tree;
@@ -2344,13 +2373,13 @@
         this.main.selected = "";
         this.forget();
         await this.refresh();
-        [this.run, this.edits] = [void 0, { title, done }];
+        [this.run, this.edits] = [void 0, { title, done: { ...done, summary: singular(done.summary) } }];
         await this.main.reload();
         this.render();
         this.main.canvas.fit();
         this.count();
         await this.show("simplify");
-        this.work.say(done.summary);
+        this.work.say(this.edits.done.summary);
         this.remember(true);
       });
     }
@@ -2359,7 +2388,8 @@
         const bytes = await this.engine.save?.();
         if (!bytes) return;
         const name = this.fileName();
-        download(name.endsWith(".onnx") ? name : `${name}.onnx`, bytes, "application/octet-stream");
+        const changed = this.edits && this.edits.title !== "Undone" ? `.${CHANGED[this.edits.title.split(" ")[0] ?? ""] ?? "changed"}` : "";
+        download(`${name.replace(/\.onnx$/i, "")}${changed}.onnx`, bytes, "application/octet-stream");
         this.work.say(`saved ${bytes.length} bytes`);
       });
     }

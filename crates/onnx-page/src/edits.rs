@@ -13,7 +13,7 @@ use crate::queries::limited;
 use crate::session::Session;
 
 /// Edits that are listed.
-const MOST_EDITS: usize = 500;
+const MOST_EDITS: usize = 20_000;
 
 /// What a change did.
 pub(crate) struct Change {
