@@ -6,7 +6,7 @@ import { embedded, remote, worker } from "./engines";
 import { droppable } from "./drop";
 import { chosen, type Source } from "./files";
 import { help } from "./help";
-import type { Change, Coloring, Comparison, Edits, Engine, Hit, Overview, Run, Side } from "./model";
+import { Restored, type Change, type Coloring, type Comparison, type CostTable, type Edits, type Engine, type Hit, type Overview, type Run, type Side } from "./model";
 import { Pane } from "./pane";
 import * as panels from "./panels";
 import { singular } from "./panels";
@@ -58,7 +58,9 @@ class Page {
   private run: Run | undefined;
   private edits: { title: string; done: Edits } | undefined;
   private comparison: Comparison | undefined;
-  private variables: string[] = [];
+  /** The variables of inputs, once they are known. */
+  private variables: string[] | undefined;
+  private problem: string | undefined;
   private pathFrom: string | undefined;
   private isFollowing = false;
   private isStill = false;
@@ -158,11 +160,19 @@ class Page {
     this.search.addEventListener("keydown", (event) => {
       // A text that is new is searched when the field changes.
       const isSame = this.search.value.trim() === this.searched;
-      if (event.key === "Enter" && isSame && this.hits.length > 0) void this.step(event.shiftKey ? -1 : 1);
+      if (event.key !== "Enter" || !isSame || this.hits.length === 0) return;
+      const end = this.pathFrom === undefined ? undefined : this.hits[this.hit];
+      if (end) void this.go(end.level, end.item);
+      else void this.step(event.shiftKey ? -1 : 1);
     });
     window.addEventListener("resize", () => this.resize());
     window.addEventListener("popstate", () => void this.work.guard("reading", () => this.restore()));
     document.addEventListener("keydown", (event) => this.key(event));
+    // Work that begins while other work goes on has no guard of its own.
+    window.addEventListener("unhandledrejection", (event) => {
+      event.preventDefault();
+      this.work.warn(event.reason instanceof Error ? event.reason.message : String(event.reason));
+    });
     // The panel that the first click opens may be under the second one, which is not about its buttons.
     this.panel.addEventListener(
       "click",
@@ -409,7 +419,7 @@ class Page {
       const found = await this.engine.search(text);
       this.take(found, 0);
       const isEnd = from !== undefined && found.count > 1;
-      this.work.say(found.note ?? (isEnd ? `${found.count} matches are marked: choose one of them as the other end of the path` : `${found.count} matches`));
+      this.work.say(found.note ?? (isEnd ? `${found.count} matches are marked: ‹ and › step through them; a click on one, or Enter in the search, takes it as the other end of the path` : `${found.count} matches`));
       if (this.hits.length > 0 && !isEnd) await this.step(1);
       this.remember(false);
     });
@@ -437,10 +447,14 @@ class Page {
     this.hit = (this.hit + by + count) % count;
     const hit = this.hits[this.hit] as Hit;
     await this.work.guard("searching", async () => {
-      const { hits } = this;
-      await this.go(hit.level, hit.item, this.panes.find((pane) => pane.side === this.hitSide));
-      // The match was the other end of a path, whose nodes are the matches now.
-      if (hits !== this.hits) return;
+      const pane = this.panes.find((pane) => pane.side === this.hitSide) ?? this.main;
+      const path = pane.pathOf(hit.level, hit.item);
+      // A single match is the other end of a path that is begun. Among several the user chooses.
+      if (count === 1 && this.pathFrom !== undefined) {
+        await this.select(pane, path, true);
+        return;
+      }
+      await this.selected(pane, path, true);
       this.found.textContent = `${this.hit + 1} / ${count}`;
       this.work.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
     });
@@ -465,7 +479,10 @@ class Page {
       await pane.select(path, true);
       this.tree.show(this.main.canvas.picture, this.main.selected);
       if (this.shown === "details") await this.show("details", pane);
-      this.work.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
+      const isEnd = ({ level, item }: Hit): boolean => [from, path].some((end) => `${pane.pathOf(level, item)}/`.startsWith(`${end}/`));
+      const between = found.count - found.hits.filter(isEnd).length;
+      const nodes = between === 1 ? "1 node" : `${between} nodes`;
+      this.work.say(found.note ?? `${nodes} between ${a.item.t} and ${b.item.t}: ‹ and › step through what is marked`);
     });
   }
 
@@ -501,17 +518,22 @@ class Page {
       case "cost": {
         if (!engine.cost) return [];
         this.color("cost");
-        const found = await engine.cost(this.sizes);
+        const { sizes } = this;
+        const [found, problem] = await this.counted(sizes);
         this.variables = found.variables;
         await this.main.reload();
         this.render();
-        return panels.cost(found, this.sizes, go, (sizes) => {
+        if (problem !== undefined) this.work.say(problem);
+        return panels.cost(found, sizes, problem, go, (sizes) => {
           this.sizes = sizes;
           void this.show("cost");
         });
       }
       case "values": {
-        const state = { sizes: this.sizes, seed: this.seed, isShown: this.main.hasValues, variables: this.variables };
+        // Without the names of variables the field has no example; a run says what is wrong.
+        this.variables ??= (await engine.cost?.("").catch(() => undefined))?.variables;
+        const state = { sizes: this.sizes, seed: this.seed, isShown: this.main.hasValues, variables: this.variables ?? [], problem: this.problem };
+        this.problem = undefined;
         return panels.values(this.run, state, go, { run: (sizes, seed) => void this.runs(sizes, seed), toggle: (isShown) => void this.values(isShown) });
       }
       case "simplify":
@@ -534,6 +556,17 @@ class Page {
           });
         });
       }
+    }
+  }
+
+  /** The costs for sizes; for none, and why, if they cannot be read. */
+  private async counted(sizes: string): Promise<[CostTable, string | undefined]> {
+    const count = this.engine.cost as NonNullable<Engine["cost"]>;
+    try {
+      return [await count(sizes), undefined];
+    } catch (error) {
+      if (sizes.trim() === "" || error instanceof Restored) throw error;
+      return [await count(""), error instanceof Error ? error.message : String(error)];
     }
   }
 
@@ -616,7 +649,7 @@ class Page {
     await this.work.guard(OPENING, async () => {
       await openAll(this.engine, await sources());
       if (this.panes.length > 1) this.dropOlder();
-      [this.run, this.edits, this.sizes, this.variables] = [undefined, undefined, "", []];
+      [this.run, this.edits, this.sizes, this.variables] = [undefined, undefined, "", undefined];
       this.search.value = "";
       this.forget();
       history.replaceState(null, "", "#");
@@ -629,7 +662,16 @@ class Page {
   private async runs(sizes: string, seed: number): Promise<void> {
     await this.work.guard("running", async () => {
       [this.sizes, this.seed] = [sizes, seed];
-      this.run = await this.engine.run?.(sizes, seed);
+      try {
+        this.run = await this.engine.run?.(sizes, seed);
+      } catch (error) {
+        if (error instanceof Restored) throw error;
+        this.problem = error instanceof Error ? error.message : String(error);
+        const { problem } = this;
+        await this.show("values");
+        this.work.say(problem);
+        return;
+      }
       await this.values(true);
       await this.show("values");
       if (this.run?.failure) this.work.say(`the run failed: ${this.run.failure.message}`);
@@ -709,7 +751,7 @@ class Page {
   /** The state in the address, so that a link shows the same. */
   private remember(isStep: boolean): void {
     write(
-      { color: this.main.canvas.coloring, open: [...this.main.open], at: this.main.selected, panel: this.shown, find: this.search.value.trim() },
+      { color: this.main.canvas.coloring, open: [...this.main.open], at: this.main.selected, panel: this.shown, find: this.search.value.trim(), model: this.engine.open ? this.overview?.title : undefined },
       isStep,
     );
   }

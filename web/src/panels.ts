@@ -32,7 +32,9 @@ export function details(found: Details, events: DetailEvents): Node[] {
   if (events.extract) actions.append(button("Keep only this", events.extract, { id: "extract", title: "Makes the nodes of this box the model; can be undone" }));
   if (actions.childElementCount > 0) parts.push(actions);
   if (found.rows.length > 0) parts.push(table(found.rows));
-  for (const list of found.lists) {
+  // A box of nodes says first what is in it.
+  const lists = [...found.lists].sort((a, b) => Number(b.title === "Operators") - Number(a.title === "Operators"));
+  for (const list of lists) {
     const rows = list.rows.map((row, at) => {
       const place = list.places?.[at];
       return row.map((cell, index) => {
@@ -115,15 +117,31 @@ function sizesInput(variables: string[], sizes: string, submit: (sizes: string) 
     id: "sizes",
     type: "text",
     "aria-label": "Sizes of dimension variables",
-    placeholder: variables.length > 0 ? variables.map((name) => `${name}=1`).join(" ") : "no variables",
+    placeholder: variables.length > 0 ? example(variables) : "no variables",
     value: sizes,
   });
   input.addEventListener("change", () => submit(input.value));
   return input;
 }
 
-export function cost(found: CostTable, sizes: string, go: Go, count: (sizes: string) => void): Node[] {
-  const input = sizesInput(found.variables, sizes, count);
+const example = (variables: string[]): string => variables.map((name) => `${name}=1`).join(" ");
+
+/** Says next to the field of sizes why they were not taken. */
+function refused(input: HTMLInputElement, problem: string | undefined, variables: string[]): Node[] {
+  if (problem === undefined) return [];
+  input.setAttribute("aria-invalid", "true");
+  input.setAttribute("aria-describedby", "sizes-problem");
+  const advice = input.value.trim() === "" ? "" : variables.length > 0 ? ` Sizes are written like ${example(variables)}.` : " The inputs have no variables: leave the field empty.";
+  return [element("p", { id: "sizes-problem", class: "error", role: "alert" }, `${problem}.`.replace(/([.!?])\.$/, "$1") + advice)];
+}
+
+export function cost(found: CostTable, sizes: string, problem: string | undefined, go: Go, count: (sizes: string) => void): Node[] {
+  let last = sizes;
+  // Leaving the field and the button are one request.
+  const submit = (sizes: string): void => {
+    if (sizes !== last) count((last = sizes));
+  };
+  const input = sizesInput(found.variables, sizes, submit);
   const rows = found.rows.map((row) => [
     element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, breakable(row.name))),
     row.operations,
@@ -131,7 +149,9 @@ export function cost(found: CostTable, sizes: string, go: Go, count: (sizes: str
   ]);
   return [
     element("h2", {}, "Cost"),
-    element("p", { class: "row" }, "Sizes: ", input, " ", button("Count", () => count(input.value))),
+    element("p", { class: "row" }, "Sizes: ", input, " ", button("Count", () => submit(input.value))),
+    ...refused(input, problem, found.variables),
+    element("div", { class: "legend", id: "cost-legend" }, element("span", {}, "no operations"), element("span", { class: "ramp" }), element("span", {}, "most of the boxes shown")),
     table(found.totals, undefined, [1]),
     element("h3", {}, "Most expensive nodes"),
     table(rows, ["node", "operations", "part"], [1, 2]),
@@ -151,7 +171,7 @@ export interface RunEvents {
   toggle(isShown: boolean): void;
 }
 
-export function values(found: Run | undefined, state: { sizes: string; seed: number; isShown: boolean; variables: string[] }, go: Go, events: RunEvents): Node[] {
+export function values(found: Run | undefined, state: { sizes: string; seed: number; isShown: boolean; variables: string[]; problem?: string | undefined }, go: Go, events: RunEvents): Node[] {
   const seed = element("input", { id: "seed", type: "number", min: "0", "aria-label": "Seed of the inputs", value: String(state.seed) });
   const input = sizesInput(found?.variables ?? state.variables, state.sizes, () => undefined);
   const run = (): void => events.run(input.value, Math.max(0, Math.floor(Number(seed.value) || 0)));
@@ -162,6 +182,7 @@ export function values(found: Run | undefined, state: { sizes: string; seed: num
     element("h2", {}, "Values of a run"),
     element("p", { class: "hint" }, "The model runs on generated inputs, in the ranges that its operators allow."),
     element("p", { class: "row" }, "Sizes: ", input, " seed: ", seed, " ", button("Run", run, { id: "run", class: "primary" })),
+    ...refused(input, state.problem, found?.variables ?? state.variables),
   ];
   if (!found) return parts;
   const check = element("input", { id: "values-shown", type: "checkbox" });

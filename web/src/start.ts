@@ -3,6 +3,7 @@
 import { button, element, picks } from "./dom";
 import { beside, chosen, models, type ModelFiles, type Source } from "./files";
 import type { Engine } from "./model";
+import { read } from "./state";
 import { PATIENCE } from "./work";
 
 /** Bytes of a model that a tab can hold. External data is read in parts and may be larger. */
@@ -42,6 +43,7 @@ export function start(root: HTMLElement, engine: Engine, begin: () => Promise<vo
   const input = element("input", { type: "file", id: "file", "aria-label": "Files of a model", accept, multiple: "", class: "hidden" });
   const folder = element("input", { type: "file", id: "folder", "aria-label": "A folder with a model", webkitdirectory: "", class: "hidden" });
   const message = element("p", { id: "message", role: "status" }, "Files stay in this tab; nothing is sent.");
+  const { model } = read();
   const zone = element(
     "main",
     { id: "drop" },
@@ -50,6 +52,7 @@ export function start(root: HTMLElement, engine: Engine, begin: () => Promise<vo
     element("p", { class: "actions" }, button("Choose files…", () => input.click(), { class: "primary" }), button("Choose a folder…", () => folder.click())),
     input,
     folder,
+    ...(model === undefined ? [] : [element("p", { id: "belongs" }, `This link shows a place in ${model}: open that model.`)]),
     message,
   );
   root.replaceChildren(zone);

@@ -6,6 +6,8 @@ export interface State {
   at: string;
   panel: string | undefined;
   find: string;
+  /** The title of the model that the address is about, where others can be opened. */
+  model: string | undefined;
 }
 
 /** Thousands of open boxes do not fit into an address. */
@@ -22,6 +24,7 @@ export function read(): State {
     at: isPath(at) ? at : "",
     panel: state.get("panel") ?? undefined,
     find: state.get("find") ?? "",
+    model: state.get("model") ?? undefined,
   };
 }
 
@@ -31,6 +34,7 @@ export function write(state: State, isStep: boolean): void {
   if (state.at) parts.push(`at=${state.at}`);
   if (state.panel) parts.push(`panel=${state.panel}`);
   if (state.find) parts.push(`find=${encodeURIComponent(state.find)}`);
+  if (state.model) parts.push(`model=${encodeURIComponent(state.model)}`);
   const hash = `#${parts.join("&")}`;
   if (hash === location.hash) return;
   if (isStep) history.pushState(null, "", hash);

@@ -126,12 +126,57 @@ await test("a path between two nodes is marked", async () => {
   await search(page, "/encoder/layer.0/attention/query/MatMul");
   await page.click("#path");
   await search(page, "/encoder/layer.0/Add_1");
-  assert.match(await status(page), /8 nodes between MatMul and Add/);
+  assert.match(await status(page), /7 nodes between MatMul and Add/);
   assert.match(await page.textContent("#panel"), /layer\.0\/Add_1/);
   await screen(page, "path");
   await page.click("#next");
   await idle(page);
   assert.match(await status(page), /match 1 of 8/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("the other end of a path is chosen among matches", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await search(page, "/encoder/layer.0/attention/query/MatMul");
+  await page.click("#path");
+  await search(page, "Softmax() -> MatMul()");
+  assert.match(await status(page), /4 matches are marked/);
+  await page.click("#next");
+  await idle(page);
+  assert.match(await status(page), /match 1 of 4/);
+  await page.click("#next");
+  await idle(page);
+  assert.match(await status(page), /match 2 of 4/);
+  await page.click("#previous");
+  await idle(page);
+  await page.locator("#search").press("Enter");
+  await idle(page);
+  assert.match(await status(page), /nodes? between MatMul and/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("sizes that cannot be read are explained next to the field", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await panel(page, "values");
+  assert.equal(await page.getAttribute("#sizes", "placeholder"), "batch=1 sequence=1");
+  for (const [name, action] of [["values", "#run"], ["cost", "#panel .row button"]]) {
+    if (name === "cost") await panel(page, "cost");
+    for (const text of ["batch=many", "nonsense", "other=1"]) {
+      await page.fill("#sizes", text);
+      await page.click(action);
+      await idle(page);
+      assert.match(await page.textContent("#sizes-problem"), /batch=1 sequence=1/, `${name} ${text}`);
+      assert.equal(await page.inputValue("#sizes"), text);
+    }
+    await page.fill("#sizes", "batch=2 sequence=3");
+    await page.click(action);
+    await idle(page);
+    assert.equal(await page.locator("#sizes-problem").count(), 0);
+  }
+  assert.ok(await page.isVisible("#cost-legend"));
+  await accessible(page, "cost");
   assert.deepEqual(errors, []);
   await close();
 });
@@ -225,6 +270,7 @@ await test("simplify lists its edits with proofs, shows before and after, is und
   assert.deepEqual(removes, [...removes].sort((a, b) => a - b), rules.join());
   assert.equal(await page.locator("#panel .rule table").count(), 0);
   for (let at = 0; at < rules.length; at += 1) await page.locator("#panel .rule summary").nth(at).click();
+  await idle(page);
   assert.equal(await page.locator("#panel .rule table").count(), rules.length);
   assert.match(await page.textContent("#panel"), /proved by|tested in/);
   assert.doesNotMatch(await page.textContent("#panel"), /\b1 (runs|attempts)/);
@@ -318,7 +364,7 @@ await test("a part is kept as a model", async () => {
   await idle(page);
   await page.click("#extract");
   await idle(page);
-  assert.match(await status(page), /2 nodes with 1 inputs and 1 outputs/);
+  assert.match(await status(page), /2 nodes with 1 input and 1 output/);
   await page.click("#undo");
   await idle(page);
   assert.match(await status(page), /47 nodes/);
@@ -382,6 +428,7 @@ await test("a link holds the state", async () => {
   const { hash } = new URL(page.url());
   await close();
   const again = await openPage(`${address}${hash}`, {}, "#drop");
+  assert.match(await again.page.textContent("#belongs"), /encoder\.onnxtxt/);
   await again.page.setInputFiles("#file", model("encoder"));
   await again.page.waitForSelector("body[data-ready]");
   await idle(again.page);
@@ -595,6 +642,7 @@ await test("operands lead to what makes and uses them, and a box says what is in
   await idle(page);
   const panel = await page.locator("#panel").innerText();
   assert.match(panel, /nodes\s+44/);
+  assert.ok(panel.indexOf("Operators") < panel.indexOf("Inputs"));
   assert.match(panel, /elements of weights\s+64/);
   assert.match(panel, /MatMul\s+20/);
   assert.deepEqual(errors, []);

@@ -1251,7 +1251,8 @@
     if (events.extract) actions.append(button("Keep only this", events.extract, { id: "extract", title: "Makes the nodes of this box the model; can be undone" }));
     if (actions.childElementCount > 0) parts.push(actions);
     if (found.rows.length > 0) parts.push(table(found.rows));
-    for (const list of found.lists) {
+    const lists = [...found.lists].sort((a, b) => Number(b.title === "Operators") - Number(a.title === "Operators"));
+    for (const list of lists) {
       const rows = list.rows.map((row, at) => {
         const place2 = list.places?.[at];
         return row.map((cell, index) => {
@@ -1326,14 +1327,26 @@
       id: "sizes",
       type: "text",
       "aria-label": "Sizes of dimension variables",
-      placeholder: variables.length > 0 ? variables.map((name) => `${name}=1`).join(" ") : "no variables",
+      placeholder: variables.length > 0 ? example(variables) : "no variables",
       value: sizes
     });
     input.addEventListener("change", () => submit(input.value));
     return input;
   }
-  function cost(found, sizes, go, count) {
-    const input = sizesInput(found.variables, sizes, count);
+  var example = (variables) => variables.map((name) => `${name}=1`).join(" ");
+  function refused(input, problem, variables) {
+    if (problem === void 0) return [];
+    input.setAttribute("aria-invalid", "true");
+    input.setAttribute("aria-describedby", "sizes-problem");
+    const advice = input.value.trim() === "" ? "" : variables.length > 0 ? ` Sizes are written like ${example(variables)}.` : " The inputs have no variables: leave the field empty.";
+    return [element("p", { id: "sizes-problem", class: "error", role: "alert" }, `${problem}.`.replace(/([.!?])\.$/, "$1") + advice)];
+  }
+  function cost(found, sizes, problem, go, count) {
+    let last = sizes;
+    const submit = (sizes2) => {
+      if (sizes2 !== last) count(last = sizes2);
+    };
+    const input = sizesInput(found.variables, sizes, submit);
     const rows = found.rows.map((row) => [
       element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, breakable(row.name))),
       row.operations,
@@ -1341,7 +1354,9 @@
     ]);
     return [
       element("h2", {}, "Cost"),
-      element("p", { class: "row" }, "Sizes: ", input, " ", button("Count", () => count(input.value))),
+      element("p", { class: "row" }, "Sizes: ", input, " ", button("Count", () => submit(input.value))),
+      ...refused(input, problem, found.variables),
+      element("div", { class: "legend", id: "cost-legend" }, element("span", {}, "no operations"), element("span", { class: "ramp" }), element("span", {}, "most of the boxes shown")),
       table(found.totals, void 0, [1]),
       element("h3", {}, "Most expensive nodes"),
       table(rows, ["node", "operations", "part"], [1, 2])
@@ -1363,7 +1378,8 @@
     const parts = [
       element("h2", {}, "Values of a run"),
       element("p", { class: "hint" }, "The model runs on generated inputs, in the ranges that its operators allow."),
-      element("p", { class: "row" }, "Sizes: ", input, " seed: ", seed, " ", button("Run", run, { id: "run", class: "primary" }))
+      element("p", { class: "row" }, "Sizes: ", input, " seed: ", seed, " ", button("Run", run, { id: "run", class: "primary" })),
+      ...refused(input, state.problem, found?.variables ?? state.variables)
     ];
     if (!found) return parts;
     const check = element("input", { id: "values-shown", type: "checkbox" });
@@ -1508,6 +1524,34 @@
     return [element("h2", {}, "Text"), pre];
   }
 
+  // src/state.ts
+  var MOST_OPEN2 = 200;
+  var isPath = (path) => /^\d+(\/\d+)*$/.test(path);
+  function read() {
+    const state = new URLSearchParams(location.hash.slice(1));
+    const at = state.get("at") ?? "";
+    return {
+      color: state.get("color"),
+      open: (state.get("open") ?? "").split(",").filter(isPath),
+      at: isPath(at) ? at : "",
+      panel: state.get("panel") ?? void 0,
+      find: state.get("find") ?? "",
+      model: state.get("model") ?? void 0
+    };
+  }
+  function write(state, isStep) {
+    const parts = [`color=${state.color}`];
+    if (state.open.length > 0 && state.open.length < MOST_OPEN2) parts.push(`open=${state.open.join(",")}`);
+    if (state.at) parts.push(`at=${state.at}`);
+    if (state.panel) parts.push(`panel=${state.panel}`);
+    if (state.find) parts.push(`find=${encodeURIComponent(state.find)}`);
+    if (state.model) parts.push(`model=${encodeURIComponent(state.model)}`);
+    const hash = `#${parts.join("&")}`;
+    if (hash === location.hash) return;
+    if (isStep) history.pushState(null, "", hash);
+    else history.replaceState(null, "", hash);
+  }
+
   // src/work.ts
   var PATIENCE = 700;
   var OPENING = "reading the files";
@@ -1610,6 +1654,7 @@
     const input = element("input", { type: "file", id: "file", "aria-label": "Files of a model", accept, multiple: "", class: "hidden" });
     const folder = element("input", { type: "file", id: "folder", "aria-label": "A folder with a model", webkitdirectory: "", class: "hidden" });
     const message = element("p", { id: "message", role: "status" }, "Files stay in this tab; nothing is sent.");
+    const { model } = read();
     const zone = element(
       "main",
       { id: "drop" },
@@ -1618,6 +1663,7 @@
       element("p", { class: "actions" }, button("Choose files…", () => input.click(), { class: "primary" }), button("Choose a folder…", () => folder.click())),
       input,
       folder,
+      ...model === void 0 ? [] : [element("p", { id: "belongs" }, `This link shows a place in ${model}: open that model.`)],
       message
     );
     root2.replaceChildren(zone);
@@ -1641,32 +1687,6 @@
     };
     for (const field of [input, folder]) picks(field, (files) => void take(() => chosen(files)));
     return (sources) => void take(sources);
-  }
-
-  // src/state.ts
-  var MOST_OPEN2 = 200;
-  var isPath = (path) => /^\d+(\/\d+)*$/.test(path);
-  function read() {
-    const state = new URLSearchParams(location.hash.slice(1));
-    const at = state.get("at") ?? "";
-    return {
-      color: state.get("color"),
-      open: (state.get("open") ?? "").split(",").filter(isPath),
-      at: isPath(at) ? at : "",
-      panel: state.get("panel") ?? void 0,
-      find: state.get("find") ?? ""
-    };
-  }
-  function write(state, isStep) {
-    const parts = [`color=${state.color}`];
-    if (state.open.length > 0 && state.open.length < MOST_OPEN2) parts.push(`open=${state.open.join(",")}`);
-    if (state.at) parts.push(`at=${state.at}`);
-    if (state.panel) parts.push(`panel=${state.panel}`);
-    if (state.find) parts.push(`find=${encodeURIComponent(state.find)}`);
-    const hash = `#${parts.join("&")}`;
-    if (hash === location.hash) return;
-    if (isStep) history.pushState(null, "", hash);
-    else history.replaceState(null, "", hash);
   }
 
   // src/tree.ts
@@ -1832,7 +1852,9 @@
     run;
     edits;
     comparison;
-    variables = [];
+    /** The variables of inputs, once they are known. */
+    variables;
+    problem;
     pathFrom;
     isFollowing = false;
     isStill = false;
@@ -1924,11 +1946,18 @@
       this.search.addEventListener("change", () => void this.find());
       this.search.addEventListener("keydown", (event) => {
         const isSame = this.search.value.trim() === this.searched;
-        if (event.key === "Enter" && isSame && this.hits.length > 0) void this.step(event.shiftKey ? -1 : 1);
+        if (event.key !== "Enter" || !isSame || this.hits.length === 0) return;
+        const end = this.pathFrom === void 0 ? void 0 : this.hits[this.hit];
+        if (end) void this.go(end.level, end.item);
+        else void this.step(event.shiftKey ? -1 : 1);
       });
       window.addEventListener("resize", () => this.resize());
       window.addEventListener("popstate", () => void this.work.guard("reading", () => this.restore()));
       document.addEventListener("keydown", (event) => this.key(event));
+      window.addEventListener("unhandledrejection", (event) => {
+        event.preventDefault();
+        this.work.warn(event.reason instanceof Error ? event.reason.message : String(event.reason));
+      });
       this.panel.addEventListener(
         "click",
         (event) => {
@@ -2150,7 +2179,7 @@
         const found = await this.engine.search(text2);
         this.take(found, 0);
         const isEnd = from !== void 0 && found.count > 1;
-        this.work.say(found.note ?? (isEnd ? `${found.count} matches are marked: choose one of them as the other end of the path` : `${found.count} matches`));
+        this.work.say(found.note ?? (isEnd ? `${found.count} matches are marked: ‹ and › step through them; a click on one, or Enter in the search, takes it as the other end of the path` : `${found.count} matches`));
         if (this.hits.length > 0 && !isEnd) await this.step(1);
         this.remember(false);
       });
@@ -2175,9 +2204,13 @@
       this.hit = (this.hit + by + count) % count;
       const hit = this.hits[this.hit];
       await this.work.guard("searching", async () => {
-        const { hits } = this;
-        await this.go(hit.level, hit.item, this.panes.find((pane) => pane.side === this.hitSide));
-        if (hits !== this.hits) return;
+        const pane = this.panes.find((pane2) => pane2.side === this.hitSide) ?? this.main;
+        const path = pane.pathOf(hit.level, hit.item);
+        if (count === 1 && this.pathFrom !== void 0) {
+          await this.select(pane, path, true);
+          return;
+        }
+        await this.selected(pane, path, true);
         this.found.textContent = `${this.hit + 1} / ${count}`;
         this.work.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
       });
@@ -2199,7 +2232,10 @@
         await pane.select(path, true);
         this.tree.show(this.main.canvas.picture, this.main.selected);
         if (this.shown === "details") await this.show("details", pane);
-        this.work.say(found.note ?? `${found.count} nodes between ${a.item.t} and ${b.item.t}: ‹ and › step through them`);
+        const isEnd = ({ level, item }) => [from, path].some((end) => `${pane.pathOf(level, item)}/`.startsWith(`${end}/`));
+        const between = found.count - found.hits.filter(isEnd).length;
+        const nodes = between === 1 ? "1 node" : `${between} nodes`;
+        this.work.say(found.note ?? `${nodes} between ${a.item.t} and ${b.item.t}: ‹ and › step through what is marked`);
       });
     }
     // Panels
@@ -2231,17 +2267,21 @@
         case "cost": {
           if (!engine.cost) return [];
           this.color("cost");
-          const found = await engine.cost(this.sizes);
+          const { sizes } = this;
+          const [found, problem] = await this.counted(sizes);
           this.variables = found.variables;
           await this.main.reload();
           this.render();
-          return cost(found, this.sizes, go, (sizes) => {
-            this.sizes = sizes;
+          if (problem !== void 0) this.work.say(problem);
+          return cost(found, sizes, problem, go, (sizes2) => {
+            this.sizes = sizes2;
             void this.show("cost");
           });
         }
         case "values": {
-          const state = { sizes: this.sizes, seed: this.seed, isShown: this.main.hasValues, variables: this.variables };
+          this.variables ??= (await engine.cost?.("").catch(() => void 0))?.variables;
+          const state = { sizes: this.sizes, seed: this.seed, isShown: this.main.hasValues, variables: this.variables ?? [], problem: this.problem };
+          this.problem = void 0;
           return values(this.run, state, go, { run: (sizes, seed) => void this.runs(sizes, seed), toggle: (isShown) => void this.values(isShown) });
         }
         case "simplify":
@@ -2263,6 +2303,16 @@
             });
           });
         }
+      }
+    }
+    /** The costs for sizes; for none, and why, if they cannot be read. */
+    async counted(sizes) {
+      const count = this.engine.cost;
+      try {
+        return [await count(sizes), void 0];
+      } catch (error) {
+        if (sizes.trim() === "" || error instanceof Restored) throw error;
+        return [await count(""), error instanceof Error ? error.message : String(error)];
       }
     }
     parentOf(pane) {
@@ -2337,7 +2387,7 @@
       await this.work.guard(OPENING, async () => {
         await openAll(this.engine, await sources());
         if (this.panes.length > 1) this.dropOlder();
-        [this.run, this.edits, this.sizes, this.variables] = [void 0, void 0, "", []];
+        [this.run, this.edits, this.sizes, this.variables] = [void 0, void 0, "", void 0];
         this.search.value = "";
         this.forget();
         history.replaceState(null, "", "#");
@@ -2348,7 +2398,16 @@
     async runs(sizes, seed) {
       await this.work.guard("running", async () => {
         [this.sizes, this.seed] = [sizes, seed];
-        this.run = await this.engine.run?.(sizes, seed);
+        try {
+          this.run = await this.engine.run?.(sizes, seed);
+        } catch (error) {
+          if (error instanceof Restored) throw error;
+          this.problem = error instanceof Error ? error.message : String(error);
+          const { problem } = this;
+          await this.show("values");
+          this.work.say(problem);
+          return;
+        }
         await this.values(true);
         await this.show("values");
         if (this.run?.failure) this.work.say(`the run failed: ${this.run.failure.message}`);
@@ -2419,7 +2478,7 @@
     /** The state in the address, so that a link shows the same. */
     remember(isStep) {
       write(
-        { color: this.main.canvas.coloring, open: [...this.main.open], at: this.main.selected, panel: this.shown, find: this.search.value.trim() },
+        { color: this.main.canvas.coloring, open: [...this.main.open], at: this.main.selected, panel: this.shown, find: this.search.value.trim(), model: this.engine.open ? this.overview?.title : void 0 },
         isStep
       );
     }
