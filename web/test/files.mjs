@@ -212,7 +212,7 @@ await test("what was said goes when the next thing is done", async () => {
   await page.click("#path");
   assert.match(await status(page), /path from Softmax: choose the other end/);
   await search(page, "Softmax()");
-  assert.match(await status(page), /5 matches are marked: choose one of them/);
+  assert.match(await status(page), /5 matches are marked: ‹ and › step through them; a click on one/);
   await search(page, "/encoder/layer.1/attention/scores/Softmax");
   assert.match(await status(page), /\d+ nodes between/);
   assert.equal(await page.inputValue("#search"), "");
