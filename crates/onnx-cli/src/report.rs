@@ -81,7 +81,8 @@ impl ModelReportArgs {
         }
     }
 
-    /// Refuses to write the model and the report to the same place, and the report over the input.
+    /// Refuses to write the model and the report to the same place, the report over the input, and the model if the report cannot be
+    /// written.
     pub(crate) fn check(
         &self,
         input: Option<&Path>,
@@ -103,7 +104,11 @@ impl ModelReportArgs {
             )
             .help("name another file: `--report FILE`"));
         }
-        Ok(())
+        let Some(file) = &self.file else { return Ok(()) };
+        write_file(file, FileKind::Json, &report_options().with_dry_run(true), |_| Ok(())).map_err(|error| {
+            out.collected.file = None;
+            Failure::from(error)
+        })
     }
 }
 
@@ -453,8 +458,7 @@ impl Out {
     /// Writes the file for the report, if there is one.
     fn write_report(&mut self) -> Result<(), Failure> {
         let Some((path, contents)) = self.collected.file.take() else { return Ok(()) };
-        let options = WriteOptions::default().with_temporaries(interrupt::temporaries());
-        Ok(write_file(path, FileKind::Json, &options, |file| file.write_all(contents.as_bytes()))?)
+        Ok(write_file(path, FileKind::Json, &report_options(), |file| file.write_all(contents.as_bytes()))?)
     }
 
     /// Sets the kind of the result and the key of its list.
@@ -584,6 +588,11 @@ const fn outcome_of(status: Status) -> Outcome {
         Status::Limit => Outcome::Limit,
         Status::Failed => Outcome::CouldNotRun,
     }
+}
+
+/// How the file for the report is written.
+fn report_options() -> WriteOptions {
+    WriteOptions::default().with_temporaries(interrupt::temporaries())
 }
 
 /// Sets the selectors of all places of diagnostics about a model.

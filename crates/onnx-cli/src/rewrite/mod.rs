@@ -287,6 +287,10 @@ pub(crate) fn edit(
     let journal =
         args.journal.as_deref().map(|path| Ok::<_, Failure>((path, journal_text(&done, &loaded.model)?)));
     let journal = journal.transpose()?;
+    if let Some((path, _)) = &journal {
+        // The model is not written if the journal cannot be.
+        write_file(path, FileKind::Json, &write_options.clone().with_dry_run(true), |_| Ok(()))?;
+    }
     if args.journal_metadata {
         journal::annotate(&mut loaded.model)?;
     }

@@ -491,3 +491,37 @@ fn findings_of_reading_can_be_denied_and_allowed() {
     assert_eq!(few["findings"].as_array().unwrap().len(), 1);
     assert_eq!(few["counts"]["errors"], report["counts"]["errors"]);
 }
+
+/// What a command changes is as it was if its report, or its journal, cannot be written.
+#[test]
+fn nothing_is_changed_if_the_report_cannot_be_written() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[2] x) => (float[2] y) { a = Identity (x) y = Relu (a) }"#;
+    let folder = Folder::with("a.onnxtxt", text);
+    folder.put("other.json", "no report");
+    onnx(&folder, "convert a.onnxtxt -o m.onnx").exits(0);
+    let before = folder.get("m.onnx");
+    let commands = [
+        "convert m.onnx --opset 21",
+        "convert m.onnx --float16",
+        "simplify m.onnx",
+        "rewrite m.onnx --pass no-identities",
+        "edit m.onnx --rename a=b",
+        "infer m.onnx",
+        "quantize m.onnx --to int8 --seed 0",
+    ];
+    for command in commands {
+        for file in ["none/r.json", "other.json"] {
+            for output in ["--in-place", "-o out.onnx"] {
+                onnx(&folder, &format!("{command} {output} --report {file}")).exits(2).says(file);
+                assert!(folder.get("m.onnx") == before, "{command}");
+                assert!(!folder.path().join("out.onnx").exists(), "{command}");
+            }
+        }
+    }
+    onnx(&folder, "rewrite m.onnx --pass no-identities --in-place --journal none/j.json")
+        .exits(2)
+        .says("none/j.json");
+    assert!(folder.get("m.onnx") == before);
+    assert_eq!(folder.get("other.json"), b"no report");
+}
