@@ -81,8 +81,7 @@ impl ModelReportArgs {
         }
     }
 
-    /// Refuses to write the model and the report to the same place, the report over the input, and the model if the report cannot be
-    /// written.
+    /// Refuses to write the model and the report to one place, the report over the input, and anything without the report.
     pub(crate) fn check(
         &self,
         input: Option<&Path>,

@@ -16,7 +16,7 @@ be.
 
 Examples:
   onnx quantize model.onnx --to uint8 --calibrate images/ --per-channel --measure -o int8.onnx
-  onnx quantize model.onnx --to int8 --seed 0 --set h=224,w=224 --save-ranges ranges.json -o int8.onnx
+  onnx quantize model.onnx --to int8 --seed 0 --set batch=2 --save-ranges ranges.json -o int8.onnx
   onnx quantize model.onnx --to int8 --ranges ranges.json --except 'Softmax()' -o int8.onnx
   onnx quantize model.onnx --to int8 --dynamic -o dynamic.onnx
   onnx quantize model.onnx --to int8 --weights-only --budget snr=30 -o small.onnx
@@ -77,7 +77,7 @@ pub(crate) struct QuantizeArgs {
     /// Without this, `generic`. With `--weights-only`, it is for `--form operator`.
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "dynamic")]
     pub(crate) target: Option<String>,
-    /// The type of the weights; without this, signed, with as many bits as `--to`.
+    /// The type of the weights; without this, signed, as wide as `--to`.
     #[arg(long, value_name = "TYPE", conflicts_with_all = ["weights_only", "dynamic"])]
     pub(crate) weight_type: Option<String>,
     /// A scale for each output channel of a weight.

@@ -53,12 +53,11 @@ g (float[2,8] x) => (float[2,160] y) <
         ("quantize IN --to int8 --dynamic", "m"),
         ("quantize IN --to uint8 --seed 0", "m"),
         ("simplify IN", "m"),
-        ("rewrite IN --pass unused-initializers", "m"),
+        ("rewrite IN --pass no-unused-initializers", "m"),
         ("edit IN --rename w=v", "m"),
         ("infer IN", "m"),
         ("inline IN", "m"),
         ("extract IN --outputs y", "m"),
-        ("check IN --fix", "m"),
     ];
     for (command, name) in commands {
         let data = format!("{name}.data");

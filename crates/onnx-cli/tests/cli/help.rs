@@ -165,6 +165,7 @@ fn folder_of_examples() -> Folder {
     folder.put("mine.onnxrules", rules);
     let _ = std::process::Command::new("git").args(["init", "--quiet"]).current_dir(folder.path()).status();
     folder.put("test_data_set_0/x.npy", folder.get("x.npy"));
+    folder.put("images/0/x.npy", folder.get("x.npy"));
     folder
 }
 
