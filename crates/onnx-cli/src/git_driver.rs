@@ -46,6 +46,11 @@ pub(crate) fn install(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure
         Some(root) => root.join(".gitattributes"),
         None => global_attributes()?,
     };
+    // A repository decides where its links lead, and git does not read attributes through them.
+    if root.is_some() && attributes.is_symlink() {
+        let message = format_args!("`{}` is a symbolic link", shown(&attributes.to_string_lossy()));
+        return Err(Failure::new(message).help("git does not read it: put a file in its place"));
+    }
     let before = read(&attributes)?;
     let has_line = match &root {
         Some(root) => is_effective(root)?,

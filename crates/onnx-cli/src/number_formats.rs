@@ -285,8 +285,8 @@ fn describe_floats(done: &Dequantized, out: &Out) {
         names.iter().for_each(|name| out.detail(1, &format!("stays: {} of `{}`", shown(op), shown(name))));
     }
     if !left.is_empty() {
-        let (count, operators) =
-            (done.left.len() as u64, left.keys().map(|op| shown(op).to_string()).collect::<Vec<_>>());
+        let count = done.left.len() as u64;
+        let operators: Vec<_> = left.keys().map(|op| shown(op)).collect();
         out.warning(
             &format!("{} with quantized numbers: {}", plural_stays(count), operators.join(", ")),
             Some("they have no form of floats that is known to be equal; `-v` names them"),

@@ -104,10 +104,8 @@ impl ModelReportArgs {
             .help("name another file: `--report FILE`"));
         }
         let Some(file) = &self.file else { return Ok(()) };
-        write_file(file, FileKind::Json, &report_options().with_dry_run(true), |_| Ok(())).map_err(|error| {
-            out.collected.file = None;
-            Failure::from(error)
-        })
+        let written = write_file(file, FileKind::Json, &report_options().with_dry_run(true), |_| Ok(()));
+        written.inspect_err(|_| out.collected.file = None).map_err(Failure::from)
     }
 }
 

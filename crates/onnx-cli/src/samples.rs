@@ -87,7 +87,7 @@ pub(crate) fn described(is_given: bool, inputs: &[GeneratedInput]) -> String {
 /// The inputs of runs.
 pub(crate) enum Inputs<'a> {
     Files(FileSamples<'a>),
-    Generated(GeneratedSamples<'a>),
+    Generated(Box<GeneratedSamples<'a>>),
 }
 
 impl<'a> Inputs<'a> {
@@ -99,14 +99,14 @@ impl<'a> Inputs<'a> {
     ) -> Result<Self, Failure> {
         Ok(match path {
             Some(path) => Self::Files(FileSamples::find(loaded, path)?),
-            None => Self::Generated(GeneratedSamples::new(&loaded.model, count, settings)),
+            None => Self::Generated(Box::new(GeneratedSamples::new(&loaded.model, count, settings))),
         })
     }
 
-    pub(crate) const fn samples(&self) -> &dyn Samples {
+    pub(crate) fn samples(&self) -> &dyn Samples {
         match self {
             Self::Files(files) => files,
-            Self::Generated(generated) => generated,
+            Self::Generated(generated) => generated.as_ref(),
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) type Measure<'a> = dyn FnMut(&[bool], Trial) -> Result<Vec<MeasuredOu
 struct Part {
     start: usize,
     end: usize,
-    /// The noise that they alone add to each output, as a part of its signal.
+    /// The noise that only they add to each output, as a part of its signal.
     noise: Vec<f64>,
 }
 
@@ -53,7 +53,7 @@ impl Part {
 }
 
 /// Chooses from items in the order of the model. Errors do not add up by the errors of the parts: those of some disappear, and those of
-/// others grow on their way. So parts of the model are quantized alone, and the outputs are measured; a part with too much noise is
+/// others grow on their way. So each part of the model is quantized while the rest stays, and the outputs are measured; a part with too much noise is
 /// halved. The parts with the least noise for each item are quantized, as many as the budget permits, which is measured again.
 pub(crate) fn choose(count: usize, snr: f64, measure: &mut Measure<'_>) -> Result<Chosen, QuantizeError> {
     let mut search = Search { count, snr, measure, runs: 0, best: None };
@@ -198,7 +198,7 @@ impl Search<'_, '_> {
 mod tests {
     use super::*;
 
-    /// A choice for items that add noise of their own to one output.
+    /// A choice for items that each add noise to one output.
     fn chosen(noise: &[f64], snr: f64) -> (Vec<usize>, usize) {
         let mut measure = |quantized: &[bool], _| {
             let sum: f64 = noise.iter().zip(quantized).filter(|(_, is)| **is).map(|(noise, _)| noise).sum();

@@ -23,7 +23,7 @@ pub trait Samples {
     fn sample(&self, index: usize) -> Result<Vec<(String, Value)>, String>;
 
     /// Chooses other inputs for a sample on which an operator of the model failed: an index that is generated, for example, can be out
-    /// of range. Returns `false` if there are no others, as for inputs of the user.
+    /// of range. Returns `false` if others do not exist, as for inputs of the user.
     fn replace(&self, _index: usize) -> bool {
         false
     }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use crate::package;
+
 /// The document about a package of `cargo metadata` and all packages that are compiled into it.
 ///
 /// # Errors
@@ -78,10 +80,11 @@ fn target(edge: &Value) -> &str {
 
 fn component(package: &Value, kind: &str, checksums: &BTreeMap<(&str, &str), &str>) -> Value {
     let (name, version) = (text(&package["name"]), text(&package["version"]));
+    let published = published(package);
     let mut component = json!({
         "type": kind,
         "bom-ref": url(package),
-        "name": name,
+        "name": published,
         "version": version,
         "purl": url(package),
     });
@@ -114,9 +117,15 @@ fn checksums(lock: &str) -> BTreeMap<(&str, &str), &str> {
     checksums
 }
 
+/// The name of a package in the registry, where a package of the workspace may have the name of another one.
+fn published(package: &Value) -> String {
+    let name = text(&package["name"]);
+    if package["source"].is_null() { package::published(name) } else { name.to_owned() }
+}
+
 /// The name of a package that is valid everywhere.
 fn url(package: &Value) -> String {
-    format!("pkg:cargo/{}@{}", text(&package["name"]), text(&package["version"]))
+    format!("pkg:cargo/{}@{}", published(package), text(&package["version"]))
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
@@ -147,14 +156,14 @@ mod tests {
         let edge = |id: &str, kind: Option<&str>| json!({ "pkg": id, "dep_kinds": [{ "kind": kind }] });
         json!({
             "packages": [
-                package("a", None),
+                package("onnx-a", None),
                 package("b", Some("r")),
                 package("c", Some("r")),
                 package("d", Some("r")),
                 package("e", Some("r")),
             ],
             "resolve": { "nodes": [
-                { "id": "a", "deps": [edge("b", None), edge("c", Some("dev"))] },
+                { "id": "onnx-a", "deps": [edge("b", None), edge("c", Some("dev"))] },
                 { "id": "b", "deps": [edge("d", None), edge("e", None)] },
                 { "id": "c", "deps": [] },
                 { "id": "d", "deps": [edge("b", None)] },
@@ -166,7 +175,7 @@ mod tests {
     #[test]
     fn what_is_compiled_in_is_listed_with_checksums() {
         let lock = "[[package]]\nname = \"b\"\nversion = \"1.0.0\"\nsource = \"r\"\nchecksum = \"5a\"\n";
-        let found = document(&metadata(), lock, "a").unwrap();
+        let found = document(&metadata(), lock, "onnx-a").unwrap();
         let names: Vec<&str> = list(&found["components"]).map(|component| text(&component["name"])).collect();
         assert_eq!(names, ["b", "d"]);
         assert_eq!(
@@ -181,9 +190,9 @@ mod tests {
                 "hashes": [{ "alg": "SHA-256", "content": "5a" }],
             })
         );
-        assert_eq!(found["metadata"]["component"]["name"], "a");
-        let first = json!({ "ref": "pkg:cargo/a@1.0.0", "dependsOn": ["pkg:cargo/b@1.0.0"] });
-        assert_eq!(found["dependencies"][0], first);
+        assert_eq!(found["metadata"]["component"]["name"], "onnxkit-a");
+        let last = json!({ "ref": "pkg:cargo/onnxkit-a@1.0.0", "dependsOn": ["pkg:cargo/b@1.0.0"] });
+        assert_eq!(found["dependencies"][2], last);
         assert_eq!(list(&found["dependencies"]).count(), 3);
     }
 

@@ -2,8 +2,10 @@
 
 mod activations;
 
+use std::collections::BTreeMap;
+
 use onnx_codec::ReadMode;
-use onnx_ir::{Model, NodeId};
+use onnx_ir::{Callee, Model, NodeId};
 use onnx_quantize::{
     BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, QuantizedWeight,
     WeightOptions, WeightReport, measure_on, quantize_blocks, quantize_dynamic, quantize_weights,
@@ -398,13 +400,15 @@ fn changed(
 /// What a model has in the place of products whose weights could be blocks, and what quantizes it.
 fn without_products(loaded: &Loaded) -> (String, String) {
     let model = &loaded.model;
-    let names = ["Conv", "ConvTranspose", "Gemm", "Gather", "MatMul", "LSTM", "GRU"];
-    let count = |name: &&str| {
-        let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
-        nodes.filter(|&node| model.str(model.node(node).op()) == *name).count()
-    };
-    let found = names.iter().map(|name| (name, count(name))).filter(|(_, count)| *count > 0);
-    let found: Vec<String> = found.map(|(name, count)| format!("{count} `{name}`")).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+        if let Callee::Standard(schema) = model.callee(node, Registry::STANDARD)
+            && schema.traits().contracts()
+        {
+            *counts.entry(schema.name()).or_default() += 1;
+        }
+    }
+    let found: Vec<String> = counts.iter().map(|(name, count)| format!("{count} `{name}`")).collect();
     let help =
         "without `--form operator` and `--target`, weights of `Conv`, `Gemm` and `Gather` are quantized, too";
     match found.is_empty() {

@@ -184,6 +184,25 @@ impl Repository {
     }
 }
 
+/// A link of a repository of others can lead anywhere.
+#[test]
+#[cfg(unix)]
+fn attributes_are_not_written_through_a_link() {
+    let Some(repository) = Repository::new() else { return };
+    repository.0.put("victim", "mine\n");
+    let link = repository.0.path().join("work/.gitattributes");
+    for target in ["../victim", "../new"] {
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let config = repository.0.get("work/.git/config");
+        let told = repository.install(&[], "work", 2);
+        assert!(told.contains("is a symbolic link"), "{told}");
+        assert_eq!(repository.0.get("work/.git/config"), config);
+        std::fs::remove_file(&link).unwrap();
+    }
+    assert_eq!(repository.0.get("victim"), b"mine\n");
+    assert!(!repository.0.path().join("new").exists());
+}
+
 #[test]
 fn one_command_sets_git_up() {
     let Some(repository) = Repository::new() else { return };

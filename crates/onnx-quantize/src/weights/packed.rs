@@ -5,13 +5,12 @@ use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 
+/// Dimensions and elements.
+pub(super) type Floats = ([i64; 2], Vec<f32>);
+
 /// The matrix of a `MatMulNBits`: its dimensions `[K, N]` with the elements, and the type of the scales. `None` if it is not constant, or
 /// the parts do not fit.
-pub(super) fn packed(
-    model: &Model,
-    node: NodeId,
-    run: &EvalOptions<'_>,
-) -> Option<(([i64; 2], Vec<f32>), ElemType)> {
+pub(super) fn packed(model: &Model, node: NodeId, run: &EvalOptions<'_>) -> Option<(Floats, ElemType)> {
     let record = model.node(node);
     let size = |name: &str, default: i64| {
         let attribute = record.attributes().iter().find(|attribute| model.str(attribute.name()) == name);
@@ -27,7 +26,7 @@ pub(super) fn packed(
     let codes = tensor(1)?.to_vec::<u8>(run.data).ok()?;
     let scales_tensor = tensor(2)?;
     let scales: Vec<f64> = scales_tensor.iter_f64(run.data).ok()?.collect();
-    let width = blocks * block * bits / 8;
+    let width = blocks.checked_mul(block)?.checked_mul(bits)? / 8;
     if codes.len() != columns.checked_mul(width)? || scales.len() != columns.checked_mul(blocks)? {
         return None;
     }

@@ -12,7 +12,7 @@ fn pool(draft: &mut Draft<'_, '_>) -> Option<()> {
     let image = image(draft, 1, 3)?;
     let kernel = image.kernel(draft);
     window_attributes(draft, image.axes(), &kernel);
-    // There are no weights that have its sizes, also where the schema does not require it.
+    // No weights have its sizes, also where the schema does not require it.
     draft.set(attr::KERNEL_SHAPE, kernel);
     // Until version 21 the reference counts a window that begins in the padding behind, and runtimes do not.
     if draft.since() < 22 {
