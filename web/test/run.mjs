@@ -76,9 +76,9 @@ await test("a click on the picture selects, and the mark of a box opens it", asy
   const { page, errors, close } = await open(encoder.address);
   // The boxes of the first screen are below each other in the middle: what is there is found from above.
   const seen = new Set();
+  // The panel that the first click opens makes the canvas narrower, and the boxes stay where they are.
+  const box = await page.locator("#canvas").boundingBox();
   for (let y = 40; y < 600; y += 30) {
-    // The panel that the first click opens makes the picture narrower.
-    const box = await page.locator("#canvas").boundingBox();
     await page.mouse.click(box.x + box.width / 2, box.y + y);
     await idle(page);
     const label = await page.evaluate(() => document.querySelector("[aria-selected=true]")?.getAttribute("aria-label"));
