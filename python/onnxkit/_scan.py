@@ -228,7 +228,9 @@ def row_of(path: AnySource, options: dict[str, Any], is_alone: bool = False) -> 
     row["path"] = type(path).__name__
     try:
         # Asked once: an object can answer differently, or not, the next time.
-        known: Any = os.fspath(path) if is_path(path) else path
+        known: Any = path
+        if is_path(known):
+            known = os.fspath(known)
         row["path"] = _shown(known)
         size = row["bytes"] = None if is_path(known) else _size(known)
     except (KeyboardInterrupt, GeneratorExit):
