@@ -53,8 +53,8 @@ impl Part {
 }
 
 /// Chooses from items in the order of the model. Errors do not add up by the errors of the parts: those of some disappear, and those of
-/// others grow on their way. So each part of the model is quantized while the rest stays, and the outputs are measured; a part with too much noise is
-/// halved. The parts with the least noise for each item are quantized, as many as the budget permits, which is measured again.
+/// others grow on their way. So each part of the model is quantized while the rest stays, and the outputs are measured; a part with too
+/// much noise is halved. The parts with the least noise for each item are quantized, as many as the budget permits, which is measured again.
 pub(crate) fn choose(count: usize, snr: f64, measure: &mut Measure<'_>) -> Result<Chosen, QuantizeError> {
     let mut search = Search { count, snr, measure, runs: 0, best: None };
     let all = vec![true; count];
