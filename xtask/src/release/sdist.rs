@@ -15,8 +15,9 @@ pub(super) fn build(artefacts: &Path, folder: &Path) -> TaskResult {
     let archive = only_entry(&made)?;
     output(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&tree))?;
     let content = only_entry(&tree)?;
-    // The lock file is that of the workspace: packages of the parts that are not here are removed from it, and nothing else changes.
-    let sources = output(Command::new("cargo").args(["vendor", "--quiet", "vendor"]).current_dir(&content))?;
+    // What it prints is the configuration. The lock file is that of the workspace: packages of the parts that are not here are removed
+    // from it, and nothing else changes.
+    let sources = output(Command::new("cargo").args(["vendor", "vendor"]).current_dir(&content))?;
     write(&content.join(".cargo/config.toml"), &sources)?;
     let name = content.file_name().ok_or("the source distribution has no folder")?.to_string_lossy();
     pack(&tree, &name, &folder.join(format!("{name}.tar.gz")))?;
