@@ -33,7 +33,6 @@ pub(crate) struct Chosen {
 pub(crate) type Measure<'a> = dyn FnMut(&[bool], Trial) -> Result<Vec<MeasuredOutput>, QuantizeError> + 'a;
 
 /// Items that follow one another.
-#[derive(Clone)]
 struct Part {
     start: usize,
     end: usize,
@@ -63,7 +62,7 @@ pub(crate) fn choose(count: usize, snr: f64, measure: &mut Measure<'_>) -> Resul
     }
     if count > 1 {
         let parts = search.parts()?;
-        search.check(&parts)?;
+        search.check(parts)?;
     }
     if search.best.is_none() {
         search.keep_all()?;
@@ -148,25 +147,18 @@ impl Search<'_, '_> {
     }
 
     /// Measures the first parts together: from the number that should fit, up or down by bisection.
-    fn check(&mut self, parts: &[Part]) -> Result<(), QuantizeError> {
-        let mut parts = parts.to_vec();
+    fn check(&mut self, mut parts: Vec<Part>) -> Result<(), QuantizeError> {
         let fitting = self.fitting(&mut parts);
         // All parts together were measured first.
         let (mut low, mut high) = (0, parts.len().saturating_sub(1));
         let mut number = fitting.min(high);
-        while low < high || number > low {
-            if number == 0 || self.runs >= MOST_RUNS - 1 {
-                break;
-            }
+        while low < high && number > 0 && self.runs < MOST_RUNS - 1 {
             let quantized = self.quantized(parts.iter().take(number));
             match self.is_within(&quantized)? {
                 true => low = number,
                 false => high = number - 1,
             }
             number = low + (high - low).div_ceil(2);
-            if low == high {
-                break;
-            }
         }
         Ok(())
     }

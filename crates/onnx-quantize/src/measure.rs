@@ -3,13 +3,13 @@
 use std::fmt;
 
 use onnx_eval::compare::Noise;
-use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value};
+use onnx_eval::{EvalOptions, Evaluator, Value};
 use onnx_ir::{GraphOutput, Model, ValueId};
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData, Tensor, bf16, f16};
 use onnx_types::{ElemType, Execution};
 
-use crate::samples::{GeneratedSamples, Samples};
+use crate::samples::{GeneratedSamples, SampleFailure, Samples, run_on, run_sample};
 
 /// Settings of [`measure`].
 #[derive(Clone)]
@@ -123,29 +123,17 @@ pub(crate) fn measure_each(
         .map(|&after| Ok((after, Evaluator::new(after, &run).map_err(|failure| reason(&failure))?)))
         .collect();
     let new = new?;
-    let run = |evaluator: &Evaluator<'_>, inputs: &[(String, Value)]| {
-        let by_name: Vec<(&str, Value)> =
-            inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        evaluator.run(&by_name)
-    };
     let outputs = before.graph(before.main_graph()).outputs().iter().map(GraphOutput::value);
     let names: Vec<&str> = outputs.map(|value| before.str(before.value(value).name())).collect();
     let none = || names.iter().map(|_| None).collect();
     let mut measured: Vec<Vec<Option<Measured>>> = new.iter().map(|_| none()).collect();
     for index in 0..samples.count() {
-        let (inputs, old) = loop {
-            let inputs = samples.sample(index)?;
-            if let Some(outputs) = known.and_then(|known| known.get(index)) {
-                break (inputs, outputs.clone());
-            }
-            match run(&old, &inputs) {
-                Ok(outputs) => break (inputs, outputs),
-                Err(failure) if failure.kind() == FailureKind::Operator && samples.replace(index) => {}
-                Err(failure) => return Err(reason(&failure)),
-            }
+        let (inputs, old) = match known.and_then(|known| known.get(index)) {
+            Some(outputs) => (samples.sample(index)?, outputs.clone()),
+            None => run_sample(&old, samples, index).map_err(SampleFailure::reason)?,
         };
         for (measured, (after, evaluator)) in measured.iter_mut().zip(&new) {
-            let new = run(evaluator, &converted(after, &inputs)?).map_err(|failure| reason(&failure))?;
+            let new = run_on(evaluator, &converted(after, &inputs)?).map_err(|failure| reason(&failure))?;
             for ((found, name), (old, new)) in measured.iter_mut().zip(&names).zip(old.iter().zip(&new)) {
                 compare(name, old, new, found)?;
             }

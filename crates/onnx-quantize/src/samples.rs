@@ -3,12 +3,12 @@
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
 
-use onnx_eval::{EvalOptions, Value};
+use onnx_eval::{EvalOptions, Evaluator, Failure, FailureKind, Value};
 use onnx_ir::Model;
 use onnx_pass::{FeedError, FeedGenerator, FeedOptions};
 use onnx_shape_infer::{InferOptions, Inference, infer};
 
-use crate::measure::MeasureOptions;
+use crate::measure::{MeasureOptions, reason};
 
 /// Inputs of a model for several runs.
 pub trait Samples {
@@ -27,6 +27,50 @@ pub trait Samples {
     fn replace(&self, _index: usize) -> bool {
         false
     }
+}
+
+/// The inputs of a run, by name.
+type Inputs = Vec<(String, Value)>;
+
+/// Why a sample has no outputs.
+pub(crate) enum SampleFailure {
+    /// It cannot be read or generated.
+    Input(String),
+    /// The model does not run on it.
+    Run(Failure),
+}
+
+impl SampleFailure {
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Self::Input(reason) => reason,
+            Self::Run(failure) => reason(&failure),
+        }
+    }
+}
+
+/// Runs a model on a sample. While an operator fails, the sample is [replaced](Samples::replace); an observer sees these runs, too.
+/// Returns the inputs and the outputs.
+pub(crate) fn run_sample(
+    evaluator: &Evaluator<'_>,
+    samples: &dyn Samples,
+    index: usize,
+) -> Result<(Inputs, Vec<Value>), SampleFailure> {
+    loop {
+        let inputs = samples.sample(index).map_err(SampleFailure::Input)?;
+        match run_on(evaluator, &inputs) {
+            Ok(outputs) => return Ok((inputs, outputs)),
+            Err(failure) if failure.kind() == FailureKind::Operator && samples.replace(index) => {}
+            Err(failure) => return Err(SampleFailure::Run(failure)),
+        }
+    }
+}
+
+/// Runs a model on inputs.
+pub(crate) fn run_on(evaluator: &Evaluator<'_>, inputs: &[(String, Value)]) -> Result<Vec<Value>, Failure> {
+    let by_name: Vec<(&str, Value)> =
+        inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    evaluator.run(&by_name)
 }
 
 /// The sizes of an input in all samples that were generated.

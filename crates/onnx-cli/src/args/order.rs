@@ -6,10 +6,13 @@ use clap::{Arg, Command, CommandFactory as _};
 
 use super::Cli;
 
+/// Help and the version are those of the program, and `--` ends options.
+const OF_THE_PROGRAM: [&str; 5] = ["--", "-h", "--help", "-V", "--version"];
+
 /// The arguments with the options before the command behind its own arguments, where the parser knows those of the command.
 pub(crate) fn with_command_first(arguments: &[OsString]) -> Vec<OsString> {
-    let is_option = |word: &OsString| word.to_str().is_some_and(is_option);
-    if !arguments.get(1).is_some_and(is_option) {
+    let is_moved = |word: &OsString| word.to_str().is_some_and(is_moved);
+    if !arguments.get(1).is_some_and(is_moved) {
         return arguments.to_vec();
     }
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
@@ -21,8 +24,9 @@ pub(crate) fn with_command_first(arguments: &[OsString]) -> Vec<OsString> {
     [program, own, options, after].concat()
 }
 
-fn is_option(word: &str) -> bool {
-    word.len() > 1 && word.starts_with('-')
+/// Whether a word is an option that may be that of the command.
+fn is_moved(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-') && !OF_THE_PROGRAM.contains(&word)
 }
 
 /// The position of the command, if only options and their values are before it.
@@ -33,8 +37,7 @@ fn position(program: &Command, words: &[&str]) -> Option<usize> {
         if program.find_subcommand(word).is_some() {
             return Some(at);
         }
-        // Help and the version are those of the program.
-        if !is_option(word) || ["--", "-h", "--help", "-V", "--version"].contains(&word) {
+        if !is_moved(word) {
             return None;
         }
         let next = words.get(at + 1).and_then(|next| program.find_subcommand(next));

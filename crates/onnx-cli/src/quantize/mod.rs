@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use onnx_codec::ReadMode;
 use onnx_ir::{Callee, Model, NodeId};
 use onnx_quantize::{
-    BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, QuantizedWeight,
-    WeightOptions, WeightReport, measure_on, quantize_blocks, quantize_dynamic, quantize_weights,
-    weight_bytes,
+    BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, Samples, WeightOptions,
+    WeightReport, measure_on, quantize_blocks, quantize_dynamic, quantize_weights, weight_bytes,
 };
 use onnx_schema::Registry;
 use onnx_types::tensor::DataSource;
@@ -274,41 +273,23 @@ fn quantize(
     registry: &Registry,
     (to, budget): (ElemType, Option<f64>),
 ) -> Result<Done, Failure> {
-    let source = loaded.source()?;
-    let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
-    let execution: Execution = runs_of(&[loaded]).with_seed(args.calibration.seed.unwrap_or_default());
     let granularity = match (args.per_channel, args.block) {
         (true, _) => Granularity::Channel,
         (false, Some(size)) => Granularity::Block(size),
         (false, None) => Granularity::Tensor,
     };
-    let options = WeightOptions::default()
-        .with_granularity(granularity)
-        .with_symmetric(args.symmetric)
-        .with_except(&except)
-        .with_budget(budget)
-        .with_registry(registry)
-        .with_data(&source)
-        .with_execution(execution.clone());
-    let sizes = samples::sizes(loaded, &args.calibration.sizes, registry)?;
-    let settings = MeasureOptions::default()
-        .with_sizes(&sizes)
-        .with_registry(registry)
-        .with_data(&source)
-        .with_execution(execution);
-    let inputs = Inputs::new(loaded, args.calibration.calibrate.as_deref(), (1, &settings))?;
-    let options = options.with_samples(Some(inputs.samples()));
-    let mut result = loaded.model.clone();
-    let old = weight_bytes(&result);
-    let report = quantize_weights(&mut result, to, &options)?;
-    let measured = match (args.measure, budget) {
-        (_, Some(_)) => Some(Ok(report.outputs.clone())),
-        (true, None) => Some(measure_on(&loaded.model, &result, inputs.samples(), &settings)),
-        (false, None) => None,
-    };
-    let effect = Effect::new((old, weight_bytes(&result)), measured).with_generated(inputs.generated());
-    loaded.model = result;
-    Ok(Done { report, effect })
+    changed(loaded, args, registry, |model, setting| {
+        let options = WeightOptions::default()
+            .with_granularity(granularity)
+            .with_symmetric(args.symmetric)
+            .with_except(setting.except)
+            .with_budget(budget)
+            .with_registry(registry)
+            .with_data(setting.data)
+            .with_execution(setting.execution)
+            .with_samples(Some(setting.samples));
+        Ok(quantize_weights(model, to, &options)?)
+    })
 }
 
 /// Quantizes to products of blocks.
@@ -336,15 +317,15 @@ fn blocks(
         };
         return Err(Failure::new(format_args!("`{option}` is not for `MatMulNBits`")).help(help));
     }
-    changed(loaded, args, registry, |model, except, data, execution| {
+    changed(loaded, args, registry, |model, setting| {
         let options = BlockOptions::default()
             .with_block(args.block.unwrap_or(32))
             .with_symmetric(args.symmetric)
-            .with_except(except)
+            .with_except(setting.except)
             .with_registry(registry)
-            .with_data(data)
-            .with_execution(execution);
-        Ok(quantize_blocks(model, to, &options)?)
+            .with_data(setting.data)
+            .with_execution(setting.execution);
+        Ok(WeightReport::of(quantize_blocks(model, to, &options)?))
     })
 }
 
@@ -355,46 +336,54 @@ fn dynamic(
     registry: &Registry,
     to: ElemType,
 ) -> Result<Done, Failure> {
-    changed(loaded, args, registry, |model, except, data, execution| {
+    changed(loaded, args, registry, |model, setting| {
         let options = DynamicOptions::default()
             .with_per_channel(args.per_channel)
-            .with_except(except)
+            .with_except(setting.except)
             .with_registry(registry)
-            .with_data(data)
-            .with_execution(execution);
-        Ok(quantize_dynamic(model, to, &options)?.weights)
+            .with_data(setting.data)
+            .with_execution(setting.execution);
+        Ok(WeightReport::of(quantize_dynamic(model, to, &options)?.weights))
     })
 }
 
-/// Changes weights by a function of the library, and measures the result.
+/// What a change of weights gets from the arguments.
+struct Setting<'a> {
+    except: &'a [NodeId],
+    data: &'a dyn DataSource,
+    execution: Execution,
+    samples: &'a dyn Samples,
+}
+
+/// Changes weights by a function of the library, and measures the result, unless a budget was measured already.
 fn changed(
     loaded: &mut Loaded,
     args: &QuantizeArgs,
     registry: &Registry,
-    change: impl FnOnce(
-        &mut Model,
-        &[NodeId],
-        &dyn DataSource,
-        Execution,
-    ) -> Result<Vec<QuantizedWeight>, Failure>,
+    change: impl FnOnce(&mut Model, Setting<'_>) -> Result<WeightReport, Failure>,
 ) -> Result<Done, Failure> {
     let source = loaded.source()?;
     let except = Context::new(loaded)?.nodes(&loaded.model, &args.except)?;
     let execution = runs_of(&[loaded]).with_seed(args.calibration.seed.unwrap_or_default());
     let sizes = samples::sizes(loaded, &args.calibration.sizes, registry)?;
-    let mut result = loaded.model.clone();
-    let old = weight_bytes(&result);
-    let weights = change(&mut result, &except, &source, execution.clone())?;
     let settings = MeasureOptions::default()
         .with_sizes(&sizes)
         .with_registry(registry)
         .with_data(&source)
-        .with_execution(execution);
+        .with_execution(execution.clone());
     let inputs = Inputs::new(loaded, args.calibration.calibrate.as_deref(), (1, &settings))?;
-    let measured = args.measure.then(|| measure_on(&loaded.model, &result, inputs.samples(), &settings));
+    let mut result = loaded.model.clone();
+    let old = weight_bytes(&result);
+    let setting = Setting { except: &except, data: &source, execution, samples: inputs.samples() };
+    let report = change(&mut result, setting)?;
+    let measured = match (args.budget.is_some(), args.measure) {
+        (true, _) => Some(Ok(report.outputs.clone())),
+        (false, true) => Some(measure_on(&loaded.model, &result, inputs.samples(), &settings)),
+        (false, false) => None,
+    };
     let effect = Effect::new((old, weight_bytes(&result)), measured).with_generated(inputs.generated());
     loaded.model = result;
-    Ok(Done { report: WeightReport::of(weights), effect })
+    Ok(Done { report, effect })
 }
 
 /// What a model has in the place of products whose weights could be blocks, and what quantizes it.

@@ -15,7 +15,7 @@ use super::histogram::Histogram;
 use super::plan::Candidates;
 use super::{Method, Ranges, StaticOptions};
 use crate::measure::reason;
-use crate::samples::Samples;
+use crate::samples::{SampleFailure, Samples, run_sample};
 use crate::weights::Format;
 
 /// Why ranges are not found.
@@ -204,22 +204,14 @@ pub(crate) fn observe<T: Send>(
     let evaluator = Evaluator::new(model, &run).map_err(|failure| failed(0, &failure))?;
     for sample in 0..samples.count() {
         options.execution.interrupt.check()?;
-        let unreadable = |reason: String| CalibrateError::Run { sample, reason, kind: None, limit: None };
-        loop {
-            let given = samples.sample(sample).map_err(unreadable)?;
-            let by_name: Vec<(&str, Value)> =
-                given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-            match evaluator.run(&by_name) {
-                Ok(outputs) => {
-                    results(outputs);
-                    break;
-                }
-                // The nodes before had values of the model.
-                Err(failure) if failure.kind() == FailureKind::Operator && samples.replace(sample) => {}
-                Err(failure) => {
-                    options.execution.interrupt.check()?;
-                    return Err(failed(sample, &failure));
-                }
+        match run_sample(&evaluator, samples, sample) {
+            Ok((_, outputs)) => results(outputs),
+            Err(SampleFailure::Input(reason)) => {
+                return Err(CalibrateError::Run { sample, reason, kind: None, limit: None });
+            }
+            Err(SampleFailure::Run(failure)) => {
+                options.execution.interrupt.check()?;
+                return Err(failed(sample, &failure));
             }
         }
     }

@@ -12,6 +12,7 @@ mod plan;
 mod ranges;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use foldhash::fast::RandomState;
@@ -312,14 +313,12 @@ impl<'a> Work<'a> {
                 candidate.operands.iter().filter_map(|&index| model.node(candidate.node).input(index))
             {
                 let Some(tensor) = dense_constant(model, value) else { continue };
-                let is_finite = match known.get(&value) {
-                    Some(&known) => known,
-                    None => {
-                        let name = model.str(model.value(value).name());
+                let is_finite = match known.entry(value) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(unknown) => {
                         let found = is_finite(tensor, self.options.data);
-                        let found = found.map_err(|reason| failed(name, reason))?;
-                        known.insert(value, found);
-                        found
+                        let name = model.str(model.value(value).name());
+                        *unknown.insert(found.map_err(|reason| failed(name, reason))?)
                     }
                 };
                 if !is_finite {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use foldhash::fast::RandomState;
-use onnx_eval::{EvalOptions, Evaluator, FailureKind, NodeRun, Observer, Value};
+use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::op;
 use onnx_types::ElemType;
@@ -12,7 +12,7 @@ use onnx_types::tensor::NoData;
 
 use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output};
 use crate::measure::{MeasureOptions, reason};
-use crate::samples::{GeneratedSamples, Samples};
+use crate::samples::{GeneratedSamples, SampleFailure, Samples, run_sample};
 
 /// The number of the greatest magnitude for each.
 type Worst<K> = HashMap<K, f64, RandomState>;
@@ -90,16 +90,7 @@ fn out_of_range(
     let evaluator =
         Evaluator::new(model, &options.clone().with_observer(&watch)).map_err(|failure| reason(&failure))?;
     for index in 0..samples.count() {
-        loop {
-            let inputs = samples.sample(index)?;
-            let by_name: Vec<(&str, Value)> =
-                inputs.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-            match evaluator.run(&by_name) {
-                Ok(_) => break,
-                Err(failure) if failure.kind() == FailureKind::Operator && samples.replace(index) => {}
-                Err(failure) => return Err(reason(&failure)),
-            }
-        }
+        run_sample(&evaluator, samples, index).map_err(SampleFailure::reason)?;
     }
     drop(evaluator);
     let (nodes, inputs) =
