@@ -25,8 +25,13 @@ if TYPE_CHECKING:
     AnyModel = Any
 
 
-def load(path: str | os.PathLike[str] | Source, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
+def load(
+    path: str | os.PathLike[str] | Source, *, data_dir: str | os.PathLike[str] | None = None, mapped: bool = True, **options: Any
+) -> Model:
     """Reads a model file: binary, ONNX text, or the text or JSON form of protobuf. Weights are mapped, not read.
+
+    Another program that makes a mapped file shorter ends this process (`SIGBUS`). With `mapped=False`, files are copied: those
+    with weights when these are asked for.
 
     `path` may also be an object with `size` and `read(start, end)`, such as an object of a store, whose bytes are all read. Its
     external data are looked for in `data_dir` only.
@@ -37,12 +42,18 @@ def load(path: str | os.PathLike[str] | Source, *, data_dir: str | os.PathLike[s
     >>> len(ox.load("relu.onnx"))
     1
     """
-    return _interop.load(path, data_dir, **options)
+    return _interop.load(path, data_dir, mapped, **options)
 
 
-def loads(contents: bytes | bytearray | memoryview | str, *, data_dir: str | os.PathLike[str] | None = None, **options: Any) -> Model:
-    """Reads a model from the bytes of a file, or from text, in each form that `load` reads."""
-    return _interop.loads(contents, data_dir, **options)
+def loads(
+    contents: bytes | bytearray | memoryview | str,
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    mapped: bool = True,
+    **options: Any,
+) -> Model:
+    """Reads a model from the bytes of a file, or from text, in each form that `load` reads. `mapped` is for files in `data_dir`."""
+    return _interop.loads(contents, data_dir, mapped, **options)
 
 
 def parse(text: str, **options: Any) -> Model:
@@ -335,9 +346,11 @@ def strip_weights(
     return _core.strip_weights(_edited(model, "strip_weights"), seed, min_elements, everything)
 
 
-def import_weights(model: Model, path: str | os.PathLike[str] | None = None, **options: Any) -> int:
-    """Takes weights from a `.safetensors` file or its index, in place. Returns how many."""
-    return with_bar(_core.import_weights, _edited(model, "import_weights"), path, **options)
+def import_weights(
+    model: Model, path: str | os.PathLike[str] | None = None, *, mapped: bool = True, **options: Any
+) -> int:
+    """Takes weights from a `.safetensors` file or its index, in place. Returns how many. `mapped` is that of `load`."""
+    return with_bar(_core.import_weights, _edited(model, "import_weights"), path, mapped, **options)
 
 
 def reduce(

@@ -44,7 +44,7 @@ def _begins_with_field(text: str) -> bool:
     return "(" not in name and "=>" not in name and name != first and name.replace("_", "a").isalnum()
 
 
-def load(path: Any, data_dir: Any = None, **options: Any) -> Model:
+def load(path: Any, data_dir: Any = None, mapped: bool = True, **options: Any) -> Model:
     """The model of a file."""
     if isinstance(path, (bytes, bytearray, memoryview)):
         raise TypeError("a path is a `str` or `os.PathLike`; `loads` reads the bytes of a model")
@@ -52,11 +52,11 @@ def load(path: Any, data_dir: Any = None, **options: Any) -> Model:
         from ._ranges import is_source
 
         if is_source(path):
-            return _of_source(path, data_dir, **options)
-    return _core.load(path, data_dir, **options)
+            return _of_source(path, data_dir, mapped, **options)
+    return _core.load(path, data_dir, mapped, **options)
 
 
-def _of_source(source: Source, data_dir: Any, *, timeout: float | None = None, **options: Any) -> Model:
+def _of_source(source: Source, data_dir: Any, mapped: bool, *, timeout: float | None = None, **options: Any) -> Model:
     """The model of an object that gives ranges of bytes, all of which are read. `timeout` is for both parts of the work."""
     from ._ranges import FileChangedError, contents
 
@@ -67,10 +67,11 @@ def _of_source(source: Source, data_dir: Any, *, timeout: float | None = None, *
         read = contents(source, options.get("limits"), deadline)
     except FileChangedError as error:
         raise LoadError(f"{type(source).__name__}: {error}") from error
-    return loads(read, data_dir, timeout=None if deadline is None else max(deadline - time.monotonic(), 0.0), **options)
+    rest = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+    return loads(read, data_dir, mapped, timeout=rest, **options)
 
 
-def loads(contents: Any, data_dir: Any = None, **options: Any) -> Model:
+def loads(contents: Any, data_dir: Any = None, mapped: bool = True, **options: Any) -> Model:
     """The model of the bytes of a file, or of text in any form."""
     if isinstance(contents, str):
         if _is_onnx_text(contents):
@@ -87,7 +88,7 @@ def loads(contents: Any, data_dir: Any = None, **options: Any) -> Model:
         contents = view if view.c_contiguous else view.tobytes()
     if not len(contents):
         raise LoadError("no bytes, so that they hold no model")
-    return _core.loads(contents, data_dir, **options)
+    return _core.loads(contents, data_dir, mapped, **options)
 
 
 def from_any(source: Any) -> Model:

@@ -1,5 +1,8 @@
 """Forms of models in files, bytes and text; what the decoder repairs; names and messages."""
 
+import subprocess
+import sys
+
 import pytest
 
 import onnxkit as ox
@@ -110,3 +113,32 @@ def test_messages_name_a_path_once(tmp_path):
         with pytest.raises(ox.LoadError) as error:
             ox.load(path)
         assert str(error.value).startswith(start)
+
+
+# Run in a process of its own: the fault of a map would end the tests.
+SHORTENED = """
+import os, sys
+import onnxkit as ox
+
+inner, outer = (ox.load(path, mapped=False) for path in sys.argv[1:3])
+before = sum(outer.graph["w"].const_value.tolist())
+for path in sys.argv[1:]:
+    os.truncate(path, 100)
+print(before, sum(inner.graph["w"].const_value.tolist()))
+try:
+    print(outer.graph["v"].const_value.tolist()[0])
+except ox.OnnxError as error:
+    print(error)
+"""
+
+
+def test_a_file_that_becomes_shorter_does_not_end_the_process_unless_it_is_mapped(tmp_path):
+    ones = ", ".join(["1"] * 20_000)
+    model = ox.parse(f"""g (float[20000] x) => (float[20000] y)
+        <float[20000] w = {{{ones}}}, float[20000] v = {{{ones}}}> {{ z = Add (x, w) y = Add (z, v) }}""")
+    model.save(tmp_path / "inner.onnx")
+    model.save(tmp_path / "outer.onnx", weights="external")
+    paths = [tmp_path / "inner.onnx", tmp_path / "outer.onnx", *tmp_path.glob("outer.onnx?*")]
+    done = subprocess.run([sys.executable, "-c", SHORTENED, *paths], capture_output=True, text=True)
+    sums, error = done.stdout.splitlines()
+    assert (done.returncode, sums) == (0, "20000.0 20000.0") and "outer.onnx" in error, done

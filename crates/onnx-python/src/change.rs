@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use onnxkit::codec::ReadMode;
 use onnxkit::codec::externalize::{InlineDataOptions as EmbedOptions, inline as embed};
 use onnxkit::codec::file::read;
 use onnxkit::compose::safetensors::{parse as parse_safetensors, parse_index};
@@ -31,6 +30,7 @@ use crate::fault::{Fault, Outcome};
 use crate::graph::operand;
 use crate::inspect::main_outputs;
 use crate::json::to_py;
+use crate::load::read_mode;
 use crate::model::{Model, Snapshot};
 use crate::work::Work;
 
@@ -459,11 +459,12 @@ pub(crate) fn strip_weights<'py>(
 
 /// Takes weights from a file of safetensors or its index; without a file, generates those that were stripped.
 #[pyfunction]
-#[pyo3(signature = (model, path, **options))]
+#[pyo3(signature = (model, path, mapped=true, **options))]
 pub(crate) fn import_weights(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     path: Option<PathBuf>,
+    mapped: bool,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<usize> {
     let mut snapshot = model.get().snapshot(py)?;
@@ -478,7 +479,7 @@ pub(crate) fn import_weights(
             }
             Some(path) => {
                 let mut found = Vec::new();
-                read_weights(&path, execution, &mut found)?;
+                read_weights(&path, mapped, execution, &mut found)?;
                 replace(model, found).map_err(fault)
             }
         }
@@ -487,17 +488,22 @@ pub(crate) fn import_weights(
     Ok(count)
 }
 
-fn read_weights(path: &Path, execution: &Execution, found: &mut Vec<Replacement>) -> Outcome<()> {
+fn read_weights(
+    path: &Path,
+    mapped: bool,
+    execution: &Execution,
+    found: &mut Vec<Replacement>,
+) -> Outcome<()> {
     let fault =
         |error: &dyn std::fmt::Display| Fault::new("LoadError", format!("{}: {error}", path.display()));
     // The error of reading begins with the path.
-    let bytes = read(path, ReadMode::Map).map_err(|error| Fault::new("LoadError", error.to_string()))?;
+    let bytes = read(path, read_mode(mapped)).map_err(|error| Fault::new("LoadError", error.to_string()))?;
     if path.extension().is_some_and(|extension| extension == "json") {
         let index = parse_index(&bytes).map_err(|error| fault(&error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for name in index.file_names() {
             execution.interrupt.check()?;
-            read_weights(&folder.join(name), execution, found)?;
+            read_weights(&folder.join(name), mapped, execution, found)?;
         }
         return Ok(());
     }

@@ -19,21 +19,27 @@ use crate::json::to_py;
 use crate::model::Model;
 use crate::work::Work;
 
+/// How files are read: mapped ones end the process if another program shortens them, copies cost memory.
+pub(crate) const fn read_mode(mapped: bool) -> ReadMode {
+    if mapped { ReadMode::Map } else { ReadMode::Memory }
+}
+
 /// Reads a model from a file.
 #[pyfunction]
-#[pyo3(signature = (path, data_dir=None, **options))]
+#[pyo3(signature = (path, data_dir=None, mapped=true, **options))]
 pub(crate) fn load(
     py: Python<'_>,
     path: PathBuf,
     data_dir: Option<PathBuf>,
+    mapped: bool,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Model> {
     let work = Work::of(options)?;
     let loaded = work.run(py, |execution| {
-        let loaded = load_any(&path, ReadMode::Map, execution)
+        let loaded = load_any(&path, read_mode(mapped), execution)
             .map_err(|error| load_fault(&error, &path.display().to_string()))?;
         let data = match &data_dir {
-            Some(folder) => source_in(folder, execution)?,
+            Some(folder) => source_in(folder, mapped, execution)?,
             None => loaded.data,
         };
         Ok((loaded.model, data, findings(&loaded.findings)))
@@ -42,10 +48,10 @@ pub(crate) fn load(
     Ok(Model::new(loaded.0, Arc::new(loaded.1), folder).with_findings(loaded.2))
 }
 
-fn source_in(folder: &std::path::Path, execution: &Execution) -> Outcome<FileSource> {
+fn source_in(folder: &std::path::Path, mapped: bool, execution: &Execution) -> Outcome<FileSource> {
     let source =
         FileSource::in_directory(folder).map_err(|error| Fault::new("LoadError", error.to_string()))?;
-    Ok(source.with_mode(ReadMode::Map).with_limits(&execution.limits))
+    Ok(source.with_mode(read_mode(mapped)).with_limits(&execution.limits))
 }
 
 /// The error for what is not a model; `what` begins the message about a text.
@@ -61,18 +67,19 @@ fn load_fault(error: &LoadAnyError, what: &str) -> Fault {
 
 /// Reads a model from the bytes of a file.
 #[pyfunction]
-#[pyo3(signature = (contents, data_dir=None, **options))]
+#[pyo3(signature = (contents, data_dir=None, mapped=true, **options))]
 pub(crate) fn loads(
     py: Python<'_>,
     contents: &Bound<'_, PyAny>,
     data_dir: Option<PathBuf>,
+    mapped: bool,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Model> {
     let bytes = crate::buffer::bytes_of(contents)?;
     let work = Work::of(options)?;
     let (model, data, repaired) = work.run(py, |execution| {
         let data = match &data_dir {
-            Some(folder) => source_in(folder, execution)?,
+            Some(folder) => source_in(folder, mapped, execution)?,
             None => FileSource::nowhere(),
         };
         let (model, found) =
