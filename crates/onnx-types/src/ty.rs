@@ -113,8 +113,29 @@ impl Type {
     /// The type without negative numbers in the places of sizes, which are unknown; `None` if it has none.
     #[must_use]
     pub fn without_negative(&self) -> Option<Self> {
+        self.with_shapes_changed(Shape::has_negative, Shape::forget_negative)
+    }
+
+    /// The type with [`Dim::Unknown`] for the dimensions that are to be forgotten; `None` if it has none of them.
+    #[must_use]
+    pub fn forgetting(&self, is_forgotten: impl Fn(Dim) -> bool) -> Option<Self> {
+        self.with_shapes_changed(
+            |shape| shape.dims().iter().any(|&dim| is_forgotten(dim)),
+            |shape| {
+                let forgotten = shape.dims_mut().iter_mut().filter(|dim| is_forgotten(**dim));
+                forgotten.for_each(|dim| *dim = Dim::Unknown);
+            },
+        )
+    }
+
+    /// The type with its shapes changed, at each level; `None` if none is to be changed.
+    fn with_shapes_changed(
+        &self,
+        is_wrong: impl Fn(&Shape) -> bool,
+        change: impl Fn(&mut Shape),
+    ) -> Option<Self> {
         let mut levels = std::iter::successors(Some(self), |ty| ty.inner());
-        if !levels.any(|ty| ty.shape().is_some_and(Shape::has_negative)) {
+        if !levels.any(|ty| ty.shape().is_some_and(&is_wrong)) {
             return None;
         }
         let mut plain = self.clone();
@@ -123,7 +144,7 @@ impl Type {
             ty.source = None;
             at = match &mut ty.kind {
                 TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
-                    tensor.shape.iter_mut().for_each(Shape::forget_negative);
+                    tensor.shape.iter_mut().for_each(&change);
                     None
                 }
                 TypeKind::Sequence(inner)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onnx_types::{Symbol, Type};
+use onnx_types::{Dim, Symbol, Type};
 
 use crate::attr::AttrValue;
 use crate::changes::Aspects;
@@ -116,13 +116,17 @@ impl Model {
 
     /// Sets or removes the type of a value.
     ///
-    /// A node output with a type is listed in `value_info` when the model is written.
+    /// A node output with a type is listed in `value_info` when the model is written. A dimension that this model cannot have, an
+    /// [unnamed](onnx_types::Symbol::unnamed) symbol or an expression of another table, becomes unknown: its number stands
+    /// for something else here.
     ///
     /// # Panics
     ///
     /// Panics if the value is not of this model or was erased.
     pub fn set_type(&mut self, value: ValueId, ty: Option<impl Into<Arc<Type>>>) {
-        let ty = ty.map(Into::into);
+        let ty = ty
+            .map(Into::into)
+            .map(|ty: Arc<Type>| ty.forgetting(|dim| !self.can_have(dim)).map_or(ty, Arc::new));
         let record = &mut self.values[value];
         if self.changes.is_on() {
             // The expressions of dimensions may be the same with another encoding.
@@ -131,6 +135,14 @@ impl Model {
             self.changes.record(value, Aspects::TYPE.when(differs));
         }
         record.ty = ty;
+    }
+
+    fn can_have(&self, dim: Dim) -> bool {
+        match dim {
+            Dim::Var(symbol) => symbol.number().is_none(),
+            Dim::Expr(_) => self.exprs().has(dim),
+            Dim::Known(_) | Dim::Unknown => true,
+        }
     }
 
     /// Removes the negative numbers that declared types have in the places of sizes: the dimensions are unknown, as which everything

@@ -1,8 +1,9 @@
 //! Sizes, refusals, and what the verifier finds.
 
 use onnx_schema::{attr, op};
-use onnx_types::Symbol;
+use onnx_types::expr::ExprTable;
 use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
 
 use super::{append, check, small};
 use crate::{
@@ -204,8 +205,8 @@ fn an_output_that_cannot_be_replaced_gets_an_alias() {
 
 #[test]
 fn an_output_keeps_its_type_when_another_value_takes_its_place() {
-    let double = || onnx_types::Type::tensor(onnx_types::ElemType::Double, None);
-    let float = || onnx_types::Type::tensor(onnx_types::ElemType::Float, None);
+    let double = || Type::tensor(ElemType::Double, None);
+    let float = || Type::tensor(ElemType::Float, None);
     // Whether the replacement is a node's output, which becomes the output itself, or an input, which gets an alias.
     for is_made in [true, false] {
         for given in [None, Some(double())] {
@@ -238,7 +239,7 @@ fn an_initializer_does_not_get_the_declared_type_of_what_it_replaces() {
     let old = build.op(op::RELU, [x]).output().unwrap();
     let y = build.op(op::ABS, [old]).output_named("y").unwrap();
     model.push_graph_output(graph, y);
-    model.set_type(old, Some(onnx_types::Type::tensor(onnx_types::ElemType::Double, None)));
+    model.set_type(old, Some(Type::tensor(ElemType::Double, None)));
     let new = model.add_initializer(graph, Symbol::EMPTY, Tensor::scalar(1.0_f32));
     model.replace_or_alias(old, new).unwrap();
     check(&model);
@@ -248,7 +249,7 @@ fn an_initializer_does_not_get_the_declared_type_of_what_it_replaces() {
 /// A declaration in a branch holds only if the branch is executed.
 #[test]
 fn a_declaration_in_a_branch_does_not_pass_to_an_outer_value() {
-    let float = onnx_types::Type::tensor(onnx_types::ElemType::Float, None);
+    let float = Type::tensor(ElemType::Float, None);
     let mut model = Model::new();
     let graph = model.main_graph();
     let [c, x] = ["c", "x"].map(|name| model.add_graph_input(graph, name, None));
@@ -308,4 +309,19 @@ fn constants_of_function_bodies_are_nodes() {
     assert!(model.value(a).constant().is_some() && model.value(a).producer().is_none());
     assert!(model.value(b).constant().is_none() && model.value(b).producer().is_some());
     check(&model);
+}
+
+#[test]
+fn types_have_no_dimensions_of_other_tables() {
+    let mut model = Model::new();
+    let n = model.intern("n");
+    let (own, _) = model.exprs_mut();
+    let twice = own.mul(Dim::Var(n), Dim::Known(2));
+    let mut other = ExprTable::separate();
+    let foreign = other.mul(Dim::Var(n), Dim::Known(3));
+    let dims = [Dim::Known(4), Dim::Var(n), twice, Dim::Var(Symbol::unnamed(0)), foreign];
+    let ty = Type::sequence(Type::tensor(ElemType::Float, Some(Shape::new(dims))));
+    let x = model.add_graph_input(model.main_graph(), "x", ty);
+    let shape = model.ty(x).and_then(Type::inner).and_then(Type::shape).unwrap();
+    assert_eq!(shape.dims(), [Dim::Known(4), Dim::Var(n), twice, Dim::Unknown, Dim::Unknown]);
 }

@@ -7,8 +7,8 @@ use onnx_quantize::{
     Half, MeasureOptions, NarrowError, NarrowOptions, Narrowed, WideReason, measure, narrow, widen,
 };
 use onnx_schema::op;
-use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
+use onnx_types::{Dim, ElemType, Type};
 
 use super::{assert_is_valid, model, text_of};
 
@@ -461,4 +461,17 @@ fn both_narrow_types_become_float() {
     assert_is_valid(&model);
     assert_text(&model, "g (float[N] x) => (float[N] y) {\na = Sqrt (x)\ny = Exp (a)");
     assert!(model.get_node(cast).is_none());
+}
+
+#[test]
+fn a_cast_to_an_output_without_a_type_states_no_size_that_only_inference_names() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]> g (float[?, N] x) => (y) { z = Tile (x, r) y = Relu (z) }"#;
+    let text = text.replace("=> (y) {", "=> (y) <int64[2] r = {1, 2}> {");
+    let (after, done) =
+        convert(&text, Half::Float16, &NarrowOptions::default().with_keep_io(true).with_run(false));
+    assert_eq!((done.nodes, done.casts), (2, 2));
+    assert_text(&after, "y = Cast <to = 1> (y_float16)");
+    let output = after.graph(after.main_graph()).outputs()[0].value();
+    let shape = after.ty(output).and_then(Type::shape).unwrap();
+    assert_eq!(shape.dims(), [Dim::Unknown, Dim::Unknown]);
 }
