@@ -142,3 +142,26 @@ def test_a_file_that_becomes_shorter_does_not_end_the_process_unless_it_is_mappe
     done = subprocess.run([sys.executable, "-c", SHORTENED, *paths], capture_output=True, text=True)
     sums, error = done.stdout.splitlines()
     assert (done.returncode, sums) == (0, "20000.0 20000.0") and "outer.onnx" in error, done
+
+
+def test_limits_of_external_data_are_those_of_one_call(tmp_path):
+    model = ox.parse(f"g (float[1000] x) => (float[1000] y) <float[1000] w = {{{', '.join(['1'] * 1000)}}}> {{ y = Add (x, w) }}")
+    model.save(tmp_path / "m.onnx", weights="external")
+    loaded = ox.load(tmp_path / "m.onnx", limits={"external_bytes": 4000})
+    weight, evaluator = loaded.graph["w"].const_value, ox.Evaluator(loaded)
+    for count in range(3):
+        assert len(weight.tolist()) == 1000
+        assert sum(evaluator.run({"x": [1.0] * 1000})["y"].tolist()) == 2000.0
+        loaded.save(tmp_path / f"{count}.onnx", weights="embed")
+    with pytest.raises(ox.LimitError, match="external_bytes"):
+        ox.load(tmp_path / "m.onnx", limits={"external_bytes": 3999}).embed_weights()
+
+
+def test_saving_ends_in_time_and_leaves_nothing(tmp_path):
+    model = ox.parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }")
+    for weights in ("embed", "external"):
+        with pytest.raises(ox.Stopped):
+            model.save(tmp_path / "m.onnx", weights=weights, threshold=1, timeout=0.0)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ox.ArgumentError, match="unheard"):
+        model.save(tmp_path / "m.onnx", limits={"unheard": 1})

@@ -13,13 +13,14 @@ use onnxkit::eval::compare::Tolerances;
 use onnxkit::infer::{Gap, InferOptions, Inference as Types, MergePolicy, infer as infer_types};
 use onnxkit::ir::{self, GraphOutput, ValueId};
 use onnxkit::schema::{DeclaredSchema, SchemaRef};
-use onnxkit::types::tensor::{DataError, DataSource, Payload};
+use onnxkit::types::tensor::Payload;
 use onnxkit::types::{Symbol, Type};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::{Value as Json, json};
 
+use crate::data::SharedData;
 use crate::dtype::DType;
 use crate::fault::{Fault, Outcome, findings};
 use crate::json::to_py;
@@ -28,31 +29,6 @@ use crate::node::Node;
 use crate::types::{DimText, dims_to_py, type_text};
 use crate::value::Value;
 use crate::work::Work;
-
-/// Weights that several users share.
-struct SharedData(Arc<dyn DataSource>);
-
-impl DataSource for SharedData {
-    fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
-        self.0.admit(location, length)
-    }
-
-    fn len(&self, location: &str) -> Result<u64, DataError> {
-        self.0.len(location)
-    }
-
-    fn read(&self, location: &str, offset: u64, length: Option<u64>) -> Result<bytes::Bytes, DataError> {
-        self.0.read(location, offset, length)
-    }
-
-    fn hold(&self, bytes: bytes::Bytes) -> bytes::Bytes {
-        self.0.hold(bytes)
-    }
-
-    fn release(&self, bytes: &[u8]) {
-        self.0.release(bytes);
-    }
-}
 
 /// Sizes by the names of dimension variables, which must be in the model.
 pub(crate) fn sizes_of(model: &ir::Model, sizes: &BTreeMap<String, i64>) -> Outcome<Vec<(Symbol, i64)>> {

@@ -17,6 +17,7 @@ mod attr;
 mod buffer;
 mod change;
 mod command;
+mod data;
 mod dtype;
 mod fault;
 mod formats;

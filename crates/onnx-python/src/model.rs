@@ -17,6 +17,7 @@ use pyo3::sync::RwLockExt as _;
 use pyo3::types::{PyBytes, PyDict, PyMappingProxy, PyString, PyTuple};
 use serde_json::Value as Json;
 
+use crate::data::EndedData;
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
 use crate::json::to_py;
@@ -160,7 +161,8 @@ impl Model {
         self.read(py, |inner| {
             Ok(Snapshot {
                 model: Arc::clone(&inner.model),
-                data: Arc::clone(&inner.data),
+                // The limits are those of one call.
+                data: inner.data.restarted().unwrap_or_else(|| Arc::clone(&inner.data)),
                 folder: inner.folder.clone(),
                 findings: if inner.is_edited() { Arc::default() } else { Arc::clone(&inner.findings) },
                 edits: inner.edits,
@@ -335,7 +337,7 @@ impl Model {
     ///
     /// `weights` is `keep` (weights in other files come along in a file next to the model, if the model is saved elsewhere),
     /// `embed`, or `external` (tensors of at least `threshold` bytes are in files next to the model).
-    #[pyo3(signature = (path, *, weights="keep", threshold=1024, align=64, max_shard_bytes=None, form=None))]
+    #[pyo3(signature = (path, *, weights="keep", threshold=1024, align=64, max_shard_bytes=None, form=None, **options))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn save(
         &self,
@@ -346,7 +348,9 @@ impl Model {
         align: u32,
         max_shard_bytes: Option<u64>,
         form: Option<&str>,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u64> {
+        let work = Work::of(options)?;
         let form = Form::of(&path, form)?;
         if !["keep", "embed", "external"].contains(&weights) {
             return Err(Fault::argument(format!("`weights={weights}`: write keep, embed or external")).into());
@@ -358,18 +362,19 @@ impl Model {
         };
         let here = snapshot.folder.as_ref().and_then(|folder| parent(&folder.join("model")).ok());
         let is_elsewhere = here != parent(&path).ok();
-        let (bytes, lost) = Work::default().run(py, |execution| {
+        let (bytes, lost) = work.run(py, |execution| {
             let mut files = Vec::new();
             let mut moved = 0;
-            let data = Arc::clone(&snapshot.data);
+            let data = EndedData { data: Arc::clone(&snapshot.data), interrupt: execution.interrupt.clone() };
             let fault =
                 |error: &onnxkit::codec::ExternalizeError| Fault::limited("SaveError", error.limit(), error);
             let mut is_external = false;
             snapshot.model.for_each_tensor(|_, tensor| is_external |= tensor.is_external());
             match weights {
                 "embed" if is_external => {
-                    inline(snapshot.editable(), &InlineDataOptions::default(), &*data)
-                        .map_err(|error| fault(&error))?;
+                    let done = inline(snapshot.editable(), &InlineDataOptions::default(), &data);
+                    execution.interrupt.check()?;
+                    done.map_err(|error| fault(&error))?;
                 }
                 "external" => moved = threshold,
                 // What is in files elsewhere would not be found there.
@@ -383,9 +388,9 @@ impl Model {
                     .with_alignment(align)
                     .with_keep_existing(false)
                     .with_max_shard_bytes(max_shard_bytes);
-                let done =
-                    externalize(snapshot.editable(), &options, &*data).map_err(|error| fault(&error))?;
-                files = done.files;
+                let done = externalize(snapshot.editable(), &options, &data);
+                execution.interrupt.check()?;
+                files = done.map_err(|error| fault(&error))?.files;
             }
             execution.interrupt.check()?;
             let lost = write(&path, form, &snapshot.model, &files, execution)?;
@@ -541,13 +546,14 @@ impl Model {
     }
 
     /// Reads the weights that are in other files into the model.
-    fn embed_weights(&self, py: Python<'_>) -> PyResult<()> {
+    #[pyo3(signature = (**options))]
+    fn embed_weights(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let mut snapshot = self.snapshot(py)?;
-        Work::default().run(py, |_| {
-            let data = Arc::clone(&snapshot.data);
-            inline(snapshot.editable(), &InlineDataOptions::default(), &*data)
-                .map(drop)
-                .map_err(|error| Fault::limited("LoadError", error.limit(), error))
+        Work::of(options)?.run(py, |execution| {
+            let data = EndedData { data: Arc::clone(&snapshot.data), interrupt: execution.interrupt.clone() };
+            let done = inline(snapshot.editable(), &InlineDataOptions::default(), &data);
+            execution.interrupt.check()?;
+            done.map(drop).map_err(|error| Fault::limited("LoadError", error.limit(), error))
         })?;
         self.adopt(py, snapshot)
     }

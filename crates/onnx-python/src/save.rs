@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::io::{self, Write};
 use std::path::Path;
 
-use onnxkit::codec::file::is_stream;
+use onnxkit::codec::file::{Temporaries, is_stream};
 use onnxkit::codec::{DataFile, EncodeError, EncodeOptions, WriteOptions, encode, save_as};
 use onnxkit::formats::{ConvertError, Losses, MessageType, write_json, write_text};
 use onnxkit::ir;
@@ -64,7 +64,9 @@ pub(crate) fn write(
     execution: &Execution,
 ) -> Outcome<Vec<String>> {
     let (mut lost, mut failure) = (Vec::new(), None);
-    let saved = save_as(path, model, files, &WriteOptions::default(), &mut |model, out| {
+    let temporaries = Temporaries::default().ended_by(execution.interrupt.clone());
+    let options = WriteOptions::default().with_temporaries(temporaries);
+    let saved = save_as(path, model, files, &options, &mut |model, out| {
         lost.clear();
         contents(form, model, execution, out, &mut lost).map_err(|error| match error {
             Failed::Io(error) => error,

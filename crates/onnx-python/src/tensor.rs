@@ -76,8 +76,13 @@ impl Tensor {
         made.map_err(Fault::argument)
     }
 
+    /// The source of the elements; the limits are those of one call.
+    fn data(&self) -> Arc<dyn DataSource> {
+        self.data.restarted().unwrap_or_else(|| Arc::clone(&self.data))
+    }
+
     fn bytes(&self) -> Outcome<Bytes> {
-        self.tensor.bytes(&*self.data).map_err(|error| Fault::new("LoadError", error.to_string()))
+        self.tensor.bytes(&*self.data()).map_err(|error| Fault::new("LoadError", error.to_string()))
     }
 
     /// The elements in memory, and their layout.
@@ -199,7 +204,7 @@ impl Tensor {
         }
         if elem.is_float() {
             let numbers = Work::default()
-                .run(py, |_| Ok(self.tensor.iter_f64(&*self.data).map_err(fault)?.collect::<Vec<f64>>()))?;
+                .run(py, |_| Ok(self.tensor.iter_f64(&*self.data()).map_err(fault)?.collect::<Vec<f64>>()))?;
             return numbers.into_bound_py_any(py);
         }
         if elem == ElemType::Bool {
@@ -208,11 +213,11 @@ impl Tensor {
             return flags.into_bound_py_any(py);
         }
         if elem == ElemType::Uint64 {
-            let numbers = self.tensor.to_vec::<u64>(&*self.data).map_err(fault)?;
+            let numbers = self.tensor.to_vec::<u64>(&*self.data()).map_err(fault)?;
             return numbers.into_bound_py_any(py);
         }
         if elem.is_integer() {
-            let numbers = self.tensor.iter_i64(&*self.data).map_err(fault)?.collect::<Vec<i64>>();
+            let numbers = self.tensor.iter_i64(&*self.data()).map_err(fault)?.collect::<Vec<i64>>();
             return numbers.into_bound_py_any(py);
         }
         self.numpy(py)?.call_method0("ravel")?.call_method0("tolist")
@@ -308,7 +313,7 @@ impl Tensor {
     /// The least, the greatest and the mean number, and counts of zeros, infinities and `nan`.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = Work::default().run(py, |execution| {
-            onnxkit::eval::Statistics::read(&self.tensor, &*self.data, &execution.interrupt)
+            onnxkit::eval::Statistics::read(&self.tensor, &*self.data(), &execution.interrupt)
                 .map_err(|error| Fault::limited("RunError", error.limit(), error))
         })?;
         let number = |extremum: Option<onnxkit::eval::Extremum>| extremum.map(|number| number.to_f64());

@@ -1,5 +1,7 @@
 //! The external data of a model that is served, while other programs may change its files.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use onnx_codec::FileSource;
 use onnx_types::tensor::{DataError, DataErrorReason, DataSource};
@@ -25,6 +27,10 @@ impl DataSource for ServedFiles {
 
     fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
         self.0.admit(location, length)
+    }
+
+    fn restarted(&self) -> Option<Arc<dyn DataSource>> {
+        Some(Arc::new(Self(self.0.anew())))
     }
 
     fn hold(&self, bytes: Bytes) -> Bytes {

@@ -18,7 +18,8 @@
 //! * Size and contents come from the same handle. When a handle must be given up because there are too many, the file
 //!   is opened again by the same rules, and one that was replaced or changed meanwhile is an error.
 //! * Ranges are compared with the size of the file before memory is reserved; no number overflows.
-//! * All ranges that one source gives, mapped or copied, have at most [`Limits::external_bytes`] together.
+//! * All ranges that one source gives, mapped or copied, have at most [`Limits::external_bytes`] together. Work that is done
+//!   again, such as another run, [begins anew](DataSource::restarted).
 //! * Where the model is known, a file that is opened after the model was replaced is an error: it may belong to the new
 //!   model. [`save`](crate::save) replaces a model before the data that both have under the same name.
 //!
@@ -45,6 +46,7 @@ pub(crate) mod location;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -68,14 +70,16 @@ const MAX_OPEN: usize = 128;
 #[derive(Debug)]
 pub struct FileSource {
     /// Nothing for a model that came from a stream.
-    roots: Option<Roots>,
+    roots: Option<Arc<Roots>>,
     model: Option<ModelStamp>,
     containment: Containment,
     mode: ReadMode,
     max_files: usize,
     max_read: u64,
-    files: Mutex<Files>,
-    held: Option<Held>,
+    files: Arc<Mutex<Files>>,
+    /// The bytes of all ranges that were given.
+    read: AtomicU64,
+    held: Option<Arc<Held>>,
 }
 
 /// Which model is under a path at some moment, to notice later that it was replaced. It is taken before the model is read.
@@ -112,8 +116,6 @@ struct Files {
     /// The locations whose handles are open, the oldest first.
     open: VecDeque<String>,
     notes: Vec<SourceNote>,
-    /// The bytes of all ranges that were given.
-    read: u64,
 }
 
 #[derive(Debug)]
@@ -195,13 +197,14 @@ impl FileSource {
 
     fn new(roots: Option<Roots>) -> Self {
         Self {
-            roots,
+            roots: roots.map(Arc::new),
             model: None,
             containment: Containment::default(),
             mode: ReadMode::default(),
             max_files: Limits::DEFAULT.external_files,
             max_read: Limits::DEFAULT.external_bytes,
-            files: Mutex::default(),
+            files: Arc::default(),
+            read: AtomicU64::new(0),
             held: None,
         }
     }
@@ -240,7 +243,7 @@ impl FileSource {
     /// cannot be written, elements stay in memory.
     #[must_use]
     pub fn with_held_in(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.held = Some(Held::new(directory.into()));
+        self.held = Some(Arc::new(Held::new(directory.into())));
         self
     }
 
@@ -341,19 +344,38 @@ impl FileSource {
 
     /// Counts bytes that are about to be given.
     fn charge(&self, len: u64) -> Result<(), DataErrorReason> {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.read = self.total(&files, len)?;
-        Ok(())
+        // What is refused does not count.
+        let more = |read: u64| self.total(read, len).ok();
+        match self.read.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+            Ok(_) => Ok(()),
+            Err(read) => self.total(read, len).map(drop),
+        }
     }
 
     /// The total number of bytes after reading `len` more, if the limit allows it.
-    fn total(&self, files: &Files, len: u64) -> Result<u64, DataErrorReason> {
-        let total = files.read.saturating_add(len);
+    fn total(&self, read: u64, len: u64) -> Result<u64, DataErrorReason> {
+        let total = read.saturating_add(len);
         if total <= self.max_read {
             return Ok(total);
         }
         let message = format!("{total} bytes of external data are more than the {} allowed", self.max_read);
         Err(DataErrorReason::Limit { message, name: "external_bytes" })
+    }
+
+    /// The same source, of which nothing was read; see [`DataSource::restarted`]. Files that are open stay open.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self {
+            roots: self.roots.clone(),
+            model: self.model.clone(),
+            containment: self.containment,
+            mode: self.mode,
+            max_files: self.max_files,
+            max_read: self.max_read,
+            files: Arc::clone(&self.files),
+            read: AtomicU64::new(0),
+            held: self.held.clone(),
+        }
     }
 }
 
@@ -393,9 +415,12 @@ impl DataSource for FileSource {
     }
 
     fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let admitted = self.total(&files, length);
+        let admitted = self.total(self.read.load(Ordering::Relaxed), length);
         admitted.map(drop).map_err(|reason| DataError::of_file(location, reason))
+    }
+
+    fn restarted(&self) -> Option<Arc<dyn DataSource>> {
+        Some(Arc::new(self.anew()))
     }
 
     fn hold(&self, bytes: Bytes) -> Bytes {

@@ -23,5 +23,10 @@ fn a_terabyte_of_holes_ends_at_the_limit() {
         source.read("w", 0, Some(6)).unwrap();
         assert!(source.read("w", 0, Some(6)).unwrap_err().to_string().contains("external_bytes"));
         source.read("w", 1 << 39, Some(4)).unwrap();
+        // Another operation begins anew, within the same limits.
+        assert!(source.read("w", 0, Some(1)).is_err());
+        let restarted = source.restarted().unwrap();
+        restarted.read("w", 0, Some(10)).unwrap();
+        assert!(restarted.read("w", 0, Some(1)).is_err());
     }
 }

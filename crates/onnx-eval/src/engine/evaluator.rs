@@ -123,6 +123,9 @@ impl<'m> Evaluator<'m> {
         for (index, (&id, value)) in ids.iter().zip(&inputs).enumerate() {
             self.check_input(index, id, value.as_ref())?;
         }
+        let data = options.data.restarted();
+        let restarted = data.as_deref().map(|data| options.clone().with_data(data));
+        let options = restarted.as_ref().unwrap_or(options);
         let outputs = Machine::new(self.model, options, &self.plan).run(inputs, Vec::new())?;
         let graph = self.model.main_graph();
         let defined = outputs.into_iter().enumerate().map(|(index, value)| {

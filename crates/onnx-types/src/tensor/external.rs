@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -248,6 +249,12 @@ pub trait DataSource: Send + Sync {
     fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
         let _ = (location, length);
         Ok(())
+    }
+
+    /// The same files for another operation, if there is a limit: what was read before does not count. By default there is
+    /// none. An evaluator asks for each run, since a model may run any number of times.
+    fn restarted(&self) -> Option<Arc<dyn DataSource>> {
+        None
     }
 
     /// Takes elements that were made, and gives the same ones. A source of files can move them to a temporary file that it maps, so that
