@@ -530,13 +530,13 @@ impl Model {
     /// All nodes as columns.
     fn nodes_table(&self, py: Python<'_>) -> PyResult<table::Table> {
         let model = self.snapshot(py)?.model;
-        Work::default().run(py, |_| Ok(table::nodes(&model)))
+        Work::default().run(py, |execution| table::nodes(&model, &execution.interrupt))
     }
 
     /// The initializers as columns.
     fn weights_table(&self, py: Python<'_>) -> PyResult<table::Table> {
         let model = self.snapshot(py)?.model;
-        Work::default().run(py, |_| Ok(table::weights(&model)))
+        Work::default().run(py, |execution| table::weights(&model, &execution.interrupt))
     }
 
     /// The folder of the files with external weights.

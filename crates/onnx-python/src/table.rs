@@ -1,6 +1,7 @@
 //! Questions about all nodes or all weights, whose answers are columns.
 
 use onnxkit::ir::{self, GraphId};
+use onnxkit::types::Interrupt;
 use onnxkit::types::tensor::Tensor as Elements;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::PyTypeError;
@@ -8,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 use crate::arrow::{Column, Columns, stream_of};
-use crate::fault::Fault;
+use crate::fault::{Fault, Outcome};
 
 /// Rows of named columns. Packages for tables read it through the C stream interface of Arrow.
 #[pyclass(frozen, module = "onnxkit")]
@@ -119,7 +120,7 @@ fn graph_name(model: &ir::Model, graph: GraphId) -> String {
 }
 
 /// All nodes, those of functions and nested graphs included.
-pub(crate) fn nodes(model: &ir::Model) -> Table {
+pub(crate) fn nodes(model: &ir::Model, interrupt: &Interrupt) -> Outcome<Table> {
     let (mut names, mut ops, mut domains, mut graphs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut inputs, mut outputs, mut attributes) = (Vec::new(), Vec::new(), Vec::new());
     let name = |value: Option<ir::ValueId>| {
@@ -128,6 +129,7 @@ pub(crate) fn nodes(model: &ir::Model) -> Table {
     for graph in model.all_graphs() {
         let graph_name = graph_name(model, graph);
         for id in model.nodes(graph) {
+            interrupt.check()?;
             let node = model.node(id);
             names.push(Some(model.str(node.name()).to_owned()));
             ops.push(Some(model.str(node.op()).to_owned()));
@@ -150,17 +152,18 @@ pub(crate) fn nodes(model: &ir::Model) -> Table {
         ("outputs".to_owned(), Column::TextLists(outputs)),
         ("attributes".to_owned(), Column::TextLists(attributes)),
     ];
-    Table { columns, rows }
+    Ok(Table { columns, rows })
 }
 
 /// The initializers of all graphs.
-pub(crate) fn weights(model: &ir::Model) -> Table {
+pub(crate) fn weights(model: &ir::Model, interrupt: &Interrupt) -> Outcome<Table> {
     let (mut names, mut graphs, mut dtypes, mut shapes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut elements, mut bytes, mut external, mut uses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     for graph in model.all_graphs() {
         let graph_name = graph_name(model, graph);
         for id in model.initializers(graph) {
+            interrupt.check()?;
             let value = model.value(id);
             let Some(tensor) = value.initializer().and_then(|found| found.dense()) else { continue };
             let tensor: &Elements = tensor;
@@ -185,5 +188,5 @@ pub(crate) fn weights(model: &ir::Model) -> Table {
         ("is_external".to_owned(), Column::Flags(external)),
         ("uses".to_owned(), Column::Integers(uses)),
     ];
-    Table { columns, rows }
+    Ok(Table { columns, rows })
 }
