@@ -11,7 +11,7 @@ from ._core import Evaluator as _Evaluator
 from ._core import Inference, Model, Rules
 from ._errors import ArgumentError
 from ._formats import named as _named
-from ._interop import from_any
+from ._interop import flag, from_any
 from ._progress import with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -199,7 +199,7 @@ def schemas() -> list[_results.Schema]:
 
 def _own(model: AnyModel, inplace: bool) -> Model:
     known = from_any(model)
-    return known if inplace else known.clone()
+    return known if flag(inplace, "inplace") else known.clone()
 
 
 def simplify(

@@ -82,12 +82,12 @@ def string_array(items: list[str], shape: tuple[int, ...]) -> Any:
 
 def pack(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
     """The element type, the sizes, and a buffer (or strings) of what was given."""
-    if isinstance(values, (bytes, bytearray)) and dtype is not None:
+    if dtype is not None and _is_bytes(values):
         if shape is None:
             raise TypeError("bytes are the elements as a model file has them; pass their shape as well: `Tensor(data, dtype, shape)`")
         if dtype == DType.STRING:
             raise TypeError("strings are not elements of bytes; pass a list of strings")
-        return dtype, list(shape), values
+        return dtype, list(shape), values.tobytes() if isinstance(values, memoryview) and not values.c_contiguous else values
     if isinstance(values, Tensor):
         # NumPy takes the buffer of a tensor, which has bytes for the types that NumPy has not.
         values = values.numpy()
@@ -100,6 +100,13 @@ def pack(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple
 
         return _of_numpy(numpy.from_dlpack(values), dtype, shape)
     return _of_list(values, dtype, shape)
+
+
+def _is_bytes(values: Any) -> bool:
+    """Whether an object holds bytes, and not numbers of a type."""
+    if isinstance(values, memoryview):
+        return values.format in ("B", "c") and not isinstance(values.obj, _array.array) and not hasattr(values.obj, "__array__")
+    return isinstance(values, (bytes, bytearray)) or type(values).__module__ == "mmap"
 
 
 def _has_buffer(values: Any) -> bool:

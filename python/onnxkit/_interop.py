@@ -82,13 +82,22 @@ def loads(contents: Any, data_dir: Any = None, mapped: bool = True, **options: A
     if not isinstance(contents, bytes):
         try:
             view = memoryview(contents)
-        except TypeError:
+        except (TypeError, BufferError):
             raise TypeError(f"a model is read from bytes or text, not `{type(contents).__name__}`") from None
+        if not view.ndim:
+            raise TypeError(f"a model is read from bytes or text, not from one element of `{type(contents).__name__}`")
         # The native module copies memory that something can write.
         contents = view if view.c_contiguous else view.tobytes()
     if not len(contents):
         raise LoadError("no bytes, so that they hold no model")
     return _core.loads(contents, data_dir, mapped, **options)
+
+
+def flag(value: Any, name: str) -> bool:
+    """An argument that is true or false. Other values would have a meaning that nobody meant: the text `no` is true."""
+    if isinstance(value, bool):
+        return value
+    raise TypeError(f"`{name}={value!r}`: write True or False")
 
 
 def from_any(source: Any) -> Model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _core, _results
 from ._core import Model, Node, Rules, Tensor, Value
 from ._errors import ArgumentError
-from ._interop import from_any
+from ._interop import flag, from_any
 from ._progress import with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -207,7 +207,7 @@ def run_passes(
     structure and types only.
     """
     known = from_any(model)
-    known = known if inplace else known.clone()
+    known = known if flag(inplace, "inplace") else known.clone()
     chosen = [passes] if isinstance(passes, (str, Rules, Pass)) else list(passes)
     for chosen_pass in chosen:
         if not isinstance(chosen_pass, (str, Rules, Pass)):

@@ -1,5 +1,6 @@
 """Arguments that have no meaning: each is refused with a class of the guide, and the message names the argument."""
 
+import array
 import fractions
 import types
 
@@ -322,3 +323,52 @@ def test_refusals_have_reasons():
         ox.Table({"a": ["\ud800"]})
     with pytest.raises(TypeError, match="a column is a list"):
         ox.Table({"a": "text"})
+
+
+def test_views_of_bytes_are_elements_as_bytes_are():
+    raw = b"\0\0\x80?\0\0\0@"
+    for values in (raw, bytearray(raw), memoryview(raw), memoryview(bytearray(raw))):
+        assert ox.Tensor(values, "float", [2]).tolist() == [1.0, 2.0]
+        with pytest.raises(TypeError, match="shape"):
+            ox.Tensor(values, "float")
+        with pytest.raises(ox.ArgumentError, match="`values`, `dtype` and `shape`"):
+            ox.Tensor(values, "float", [3])
+    assert ox.Tensor(memoryview(raw)[::2], "uint8", [4]).tolist() == [0, 128, 0, 0]
+    # Numbers of a type are converted.
+    assert ox.Tensor(array.array("B", [1, 2]), "float").tolist() == [1.0, 2.0]
+    assert ox.Tensor(numpy.array([1, 2], "uint8"), "float").tolist() == [1.0, 2.0]
+    assert ox.Tensor(memoryview(numpy.array([1, 2], "uint8")), "float").tolist() == [1.0, 2.0]
+
+
+def test_texts_are_no_shapes_and_no_flags():
+    model = ox.parse("g (float[2] x) => (float[2] y) { y = Relu (x) }")
+    for shape in ("N,4", b"abc"):
+        with pytest.raises(TypeError, match="list of sizes"):
+            model.graph["x"].shape = shape
+    for call in (ox.simplify, lambda m, **o: ox.convert(m, 21, **o), lambda m, **o: ox.run_passes(m, "no-dead-nodes", **o)):
+        with pytest.raises(TypeError, match="inplace='no'"):
+            call(model, inplace="no")
+    with pytest.raises(TypeError, match="bytes or text"):
+        ox.loads(numpy.int64(3))
+
+
+def test_element_types_that_do_not_exist_are_said():
+    proto = ox.parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }").to_proto()
+    proto.graph.initializer[0].data_type = 99
+    tensor = ox.loads(proto.SerializeToString()).graph["w"].const_value
+    for read in (tensor.tolist, tensor.numpy, tensor.tobytes):
+        with pytest.raises(ox.LoadError, match="99"):
+            read()
+
+
+def test_every_limit_is_a_limit_error():
+    model = ox.parse("g (float[2,4] x) => (float[2,3] y) <float[4,3] w = {1,2,3,4,5,6,7,8,9,10,11,12}> { y = MatMul (x, w) }")
+    with pytest.raises(ox.LimitError, match="run_bytes"):
+        ox.compare(model, model, limits={"run_bytes": 0})
+    with pytest.raises(ox.LimitError, match="run_steps"):
+        ox.quantize(model, "uint8", inputs=1, inplace=False, limits={"run_steps": 0})
+
+
+def test_cost_says_how_much_is_left_out():
+    model = ox.parse("g (float[N] x) => (float[N] y) { a = Relu (x) y = Neg (a) }")
+    assert (ox.cost(model, N=8).unknown_values, ox.cost(model, N=2**62).unknown_values) == (0, 3)

@@ -74,6 +74,17 @@ pub enum FeedError {
     },
 }
 
+impl FeedError {
+    /// The name of the limit that a value would exceed, if that is the reason.
+    #[must_use]
+    pub const fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Input { reason: GenerateError::Limit(name), .. } => Some(*name),
+            Self::Input { .. } | Self::Size(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for FeedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -342,7 +342,8 @@ pub(crate) fn cost<'py>(
             "macs": amount(&found.macs), "operations": amount(&found.operations), "parameters": found.parameters,
             "weight_bytes": found.weight_bytes, "activation_bytes": amount(&found.activation_bytes),
             "peak_bytes": amount(&found.peak_bytes), "peak_node": found.peak_node,
-            "unknown_nodes": found.unknown_nodes, "nodes": nodes,
+            "unknown_nodes": found.unknown_nodes, "unknown_values": found.unknown_values,
+            "loops_counted_once": found.loops_counted_once, "nodes": nodes,
         }))
     })?;
     to_py(py, &cost)

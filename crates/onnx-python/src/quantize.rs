@@ -389,7 +389,7 @@ fn quantize_fault(error: &QuantizeError) -> Fault {
 fn calibrate_fault(error: &CalibrateError) -> Fault {
     match error {
         CalibrateError::Stopped(stopped) => (*stopped).into(),
-        CalibrateError::Run { .. } => Fault::new("RunError", error.to_string()),
+        CalibrateError::Run { limit, .. } => Fault::limited("RunError", *limit, error),
         error => Fault::argument(error),
     }
 }

@@ -255,7 +255,7 @@ fn made(
         .with_sizes(sizes)
         .with_given(given)
         .with_execution(execution.clone());
-    feeds(model, &options).map_err(Fault::argument)
+    feeds(model, &options).map_err(|error| Fault::limited("ArgumentError", error.limit(), error))
 }
 
 /// Runs two models on the same inputs.

@@ -76,6 +76,15 @@ impl Tensor {
         made.map_err(Fault::argument)
     }
 
+    /// The element type, if it is one: a file can have other numbers.
+    fn element_type(&self) -> Outcome<ElemType> {
+        let elem = self.tensor.elem();
+        if elem != ElemType::String && elem.bits().is_none() {
+            self.bytes()?;
+        }
+        Ok(elem)
+    }
+
     /// The source of the elements; the limits are those of one call.
     fn data(&self) -> Arc<dyn DataSource> {
         self.data.restarted().unwrap_or_else(|| Arc::clone(&self.data))
@@ -127,7 +136,7 @@ fn packed(
     } else {
         tensor::Tensor::from_raw(elem, dims, bytes_of(&contents)?)
     };
-    Ok(made.map_err(Fault::argument)?)
+    Ok(made.map_err(|error| Fault::argument(format!("`values`, `dtype` and `shape` do not fit: {error}")))?)
 }
 
 #[pymethods]
@@ -190,13 +199,16 @@ impl Tensor {
     /// The bytes of the elements, as a model file has them.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = Work::default().run(py, |_| self.bytes())?;
-        Ok(PyBytes::new(py, &bytes))
+        PyBytes::new_with(py, bytes.len(), |out| {
+            out.copy_from_slice(&bytes);
+            Ok(())
+        })
     }
 
     /// The elements as a list of numbers or strings, in the order of the memory.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let fault = |error: tensor::TensorError| Fault::new("LoadError", error.to_string());
-        let elem = self.tensor.elem();
+        let elem = self.element_type()?;
         if elem == ElemType::String {
             let strings = self.tensor.strings().map_err(fault)?;
             let strings: Result<Vec<&str>, _> = strings.collect();
@@ -226,7 +238,7 @@ impl Tensor {
     /// The elements as an array of NumPy, which shares their memory.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let shape = pyo3::types::PyTuple::new(py, self.tensor.dims())?;
-        let elem = self.tensor.elem();
+        let elem = self.element_type()?;
         let arrays = py.import("onnxkit._arrays")?;
         if elem == ElemType::String {
             return arrays.call_method1("string_array", (self.tolist(py)?, shape));

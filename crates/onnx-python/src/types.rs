@@ -4,8 +4,9 @@ use onnxkit::ir::{self, Importer};
 use onnxkit::text::{ParseOptions, parse_model, print_type};
 use onnxkit::types::{Dim, Type};
 use pyo3::IntoPyObjectExt as _;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::fault::{Fault, Outcome};
 
@@ -74,6 +75,11 @@ pub(crate) fn dims_to_py(py: Python<'_>, dims: Vec<DimText>) -> PyResult<Bound<'
 
 /// The sizes of a sequence of `int`, `str` and `None`.
 pub(crate) fn dims_of_py(shape: &Bound<'_, PyAny>) -> PyResult<Vec<DimText>> {
+    if shape.is_instance_of::<PyString>() || shape.is_instance_of::<PyBytes>() {
+        let expected =
+            "a shape is a list of sizes, such as `[\"N\", 4]`; `type` takes a text, such as `float[N,4]`";
+        return Err(PyTypeError::new_err(expected));
+    }
     let mut dims = Vec::new();
     for dim in shape.try_iter()? {
         let dim = dim?;
