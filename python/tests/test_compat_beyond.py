@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from replaced import same
+from replaced import run, same
 
 # Version, inputs, node, and declared results, of which the first ones are those that the reference accepts.
 FORMS = {
@@ -76,3 +76,53 @@ def test_forms_in_functions_are_those_of_calls() -> None:
             print("refused")
     """
     assert same(text).split() == ["accepted", "refused"]
+
+
+def test_results_are_those_of_the_reference() -> None:
+    texts = [
+        "(float[2,3,x] a, float[2,4,x] b) => (o) { s = SequenceConstruct (a, b) o = ConcatFromSequence <axis = 2> (s) }",
+        "(int64[2,2] i, float[2] v) => (o) <int64[0] d = {}> { o = OneHot (i, d, v) }",
+        "(float[3,4] x, int64[2] i) => (o) { g = GatherElements (x, i) o = Relu (g) }",
+    ]
+    assert same(f"""
+    for text in {texts!r}:
+        model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 21]> g ' + text)
+        for strict in (False, True):
+            kind = onnx.shape_inference.infer_shapes(model, strict_mode=strict).graph.output[0].type.tensor_type
+            print(kind.elem_type, [dim.dim_value for dim in kind.shape.dim])
+    """).splitlines() == ["1 [2, 0, 0]"] * 2 + ["1 [2, 2, 0]"] * 2 + ["1 [2]"] * 2
+
+
+def test_both_branches_are_compared() -> None:
+    branches = "<then_branch = t () => (a) { a = Softmax <axis = 3> (x) }, else_branch = e () => (b) { b = Relu (x) }>"
+    texts = [
+        f"(float[2,3] x, bool c) => (float[2,3] y) {{ y = If (c) {branches} }}",
+        f"(float[2,3] x) => (float[2,3] y) <bool c = {{0}}> {{ y = If (c) {branches} }}",
+        f"(float[2,3] x) => (float[2,3] y) {{ r = Size (x) z = Constant <value_int = 9> () c = Equal (r, z) y = If (c) {branches} }}",
+    ]
+    program = f"""
+    for text in {texts!r}:
+        model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 21]> g ' + text)
+        try:
+            onnx.shape_inference.infer_shapes(model, strict_mode=True)
+            print("accepted")
+        except onnx.shape_inference.InferenceError:
+            print("refused")
+    """
+    assert same(program).split() == ["refused"] * 3
+    # By the specification, nothing is wrong with a branch that does not run.
+    assert run(program, install='onnxkit.compat.install(profile="spec")').split() == ["accepted"] * 3
+
+
+def test_a_default_does_not_tell_the_shape_of_an_input() -> None:
+    assert same("""
+    from onnx import TensorProto, helper
+    tensor = helper.make_tensor("x", TensorProto.FLOAT, (8, 7), [0.0] * 56)
+    for version in (3, 4, 10):
+        for shape in ((None, None), (8, None), (8, 7)):
+            port = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+            graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", [port], [], [tensor])
+            model = helper.make_model(graph, ir_version=version, opset_imports=[helper.make_opsetid("", 8)])
+            inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
+            print(inferred.ir_version, [dim.dim_value for dim in inferred.graph.value_info[0].type.tensor_type.shape.dim])
+    """).splitlines() == [f"{version} {shape}" for version in (3, 4, 10) for shape in ([0, 0], [8, 0], [8, 7])]

@@ -494,6 +494,7 @@ fn described(schema: &DeclaredSchema) -> Json {
     json!({
         "name": schema.name(), "domain": schema.domain(), "since_version": schema.since_version(),
         "deprecated": schema.is_deprecated, "is_function": schema.is_function(), "has_inference": schema.has_inference,
+        "body_versions": schema.bodies.iter().map(|(version, _)| version).collect::<Vec<_>>(),
         "min_inputs": schema.min_inputs(), "max_inputs": schema.max_inputs(),
         "min_outputs": schema.min_outputs(), "max_outputs": schema.max_outputs(),
         "inputs": schema.inputs.iter().map(formal).collect::<Vec<_>>(),

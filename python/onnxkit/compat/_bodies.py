@@ -24,7 +24,9 @@ def _function_of(schema: OpSchema, node: Any) -> Any:
     function = onnx.FunctionProto(name=schema.name, domain=_DOMAIN)
     function.input.extend(formal.name for formal in schema.inputs[: len(node.input)])
     function.output.extend(formal.name for formal in schema.outputs)
-    function.attribute.extend(schema.attributes)
+    defaults = {name: one.default_value for name, one in schema.attributes.items()}
+    function.attribute.extend(name for name, value in defaults.items() if not value.name)
+    function.attribute_proto.extend(value for value in defaults.values() if value.name)
     call = function.node.add()
     call.CopyFrom(node)
     del call.input[:], call.output[:]
@@ -80,13 +82,8 @@ def _general(schema: OpSchema, version: int) -> bytes | None:
     return known[version]
 
 
-def depends_on_context(schema: OpSchema) -> bool:
-    """Whether the body is one for given attributes and types of inputs only."""
-    return schema._has_body and _general(schema, schema.since_version) is None
-
-
 def body(schema: OpSchema, version: int) -> bytes:
-    """The encoded function that an operator stands for."""
+    """The encoded function that an operator stands for whatever its operands are; empty if there is none."""
     return _general(schema, version) or b""
 
 

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 _INITIALIZER, _TENSOR_NAME, _PORT_NAME = 5, 8, 1
 
 
-def as_constants(encoded: bytes) -> tuple[bytes, list[tuple[int, Any]]]:
-    """The encoded model without the inputs that have defaults, and these inputs with their indices."""
+def as_constants(encoded: bytes, *, sized: bool = False) -> tuple[bytes, list[tuple[int, Any]]]:
+    """The encoded model without the inputs that have defaults, and these inputs with their indices.
+
+    With `sized`, those whose declared shape leaves a size open stay: the value that a caller gives can have another shape.
+    """
     import onnx
 
     graph = _wire.one_of(encoded, _wire.MODEL_GRAPH)
@@ -26,9 +29,16 @@ def as_constants(encoded: bytes) -> tuple[bytes, list[tuple[int, Any]]]:
         return encoded, []
     model = _wire.decoded(onnx.ModelProto, encoded)
     ports = [onnx.ValueInfoProto.FromString(port.SerializeToString()) for port in model.graph.input]
+    removed = [(index, port) for index, port in enumerate(ports) if port.name in names and (_is_sized(port) or not sized)]
+    names = {port.name for _, port in removed}
     del model.graph.input[:]
     model.graph.input.extend(port for port in ports if port.name not in names)
-    return bytes(model.SerializeToString()), [(index, port) for index, port in enumerate(ports) if port.name in names]
+    return bytes(model.SerializeToString()), removed
+
+
+def _is_sized(port: Any) -> bool:
+    shape = port.type.tensor_type.shape
+    return port.type.tensor_type.HasField("shape") and all(dim.HasField("dim_value") for dim in shape.dim)
 
 
 def with_inputs(encoded: bytes, inputs: list[tuple[int, Any]]) -> bytes:

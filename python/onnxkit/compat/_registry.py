@@ -7,7 +7,7 @@ import re
 
 from onnxkit import _core
 
-from . import _differentiation
+from . import _descriptions, _differentiation
 from ._schema import (
     AttrType,
     Attribute,
@@ -93,7 +93,7 @@ def _formal(facts: Mapping[str, Any], category: DifferentiationCategory) -> Form
 
 
 def _of_native(facts: Mapping[str, Any]) -> OpSchema:
-    key = (facts["domain"], facts["name"], facts["since_version"])
+    key: tuple[str, str, int] = (facts["domain"], facts["name"], facts["since_version"])
     known = _KNOWN.get(key)
     if known is not None:
         return known
@@ -104,7 +104,7 @@ def _of_native(facts: Mapping[str, Any]) -> OpSchema:
     is_random = facts["name"] in _RANDOM and facts["domain"] == ""
     of_inputs, of_outputs = _differentiation.categories(*key)
     schema = OpSchema(
-        facts["name"], facts["domain"], facts["since_version"],
+        facts["name"], facts["domain"], facts["since_version"], _descriptions.description(*key),
         inputs=_formals(facts["inputs"], of_inputs), outputs=_formals(facts["outputs"], of_outputs),
         type_constraints=[(name, types, "") for name, types in variables.items()],
         attributes=[_attribute(attribute) for attribute in facts["attributes"]],
@@ -112,6 +112,7 @@ def _of_native(facts: Mapping[str, Any]) -> OpSchema:
     )
     schema.__dict__["deprecated"] = facts["deprecated"]
     schema._is_native, schema._has_body, schema._has_inference = True, facts["is_function"], facts["has_inference"]
+    schema._body_versions = facts.get("body_versions", [])
     _KNOWN[key] = schema
     return schema
 

@@ -207,6 +207,8 @@ class OpSchema(_ReadOnly):
         self._is_native = False
         self._has_body = False
         self._has_inference = False
+        # The versions of the operator set for which the specification has a body that does not depend on the node.
+        self._body_versions: list[int] = []
         # Bodies by the version of the operator set, as far as they are known. Copies share them.
         self._bodies: dict[int, builtins.bytes | None] = {}
         self._resolve()
@@ -307,26 +309,24 @@ class OpSchema(_ReadOnly):
 
     @property
     def has_function(self) -> bool:
-        """Whether the operator has a body that does not depend on the types of the inputs."""
-        return self._has_body and not self.has_context_dependent_function
+        """Whether the operator has a body that depends on neither the attributes of a node nor the types of the inputs."""
+        return bool(self.function_opset_versions)
 
     @property
     def has_context_dependent_function(self) -> bool:
-        """Whether the operator has a body for given attributes and types of inputs."""
-        from . import _bodies
-
-        return self._has_body and _bodies.depends_on_context(self)
+        """Whether the operator has a body for given attributes and types of inputs only."""
+        return self._has_body and not self.has_function
 
     @property
     def _function_body(self) -> bytes:
-        from . import _bodies
-
-        return _bodies.body(self, self.since_version) if self.has_function else b""
+        return self.get_function_with_opset_version(next(iter(self.function_opset_versions), 0))
 
     @property
     def function_opset_versions(self) -> list[int]:
         """The versions of the operator set that there is a body for."""
-        return [self.since_version] if self.has_function else []
+        from . import _bodies
+
+        return [version for version in self._body_versions if _bodies.body(self, version)]
 
     @property
     def context_dependent_function_opset_versions(self) -> list[int]:
@@ -336,12 +336,15 @@ class OpSchema(_ReadOnly):
     @property
     def all_function_opset_versions(self) -> list[int]:
         """The versions of the operator set that there is a body for."""
-        return [self.since_version] if self._has_body else []
+        return self.function_opset_versions or self.context_dependent_function_opset_versions
 
     @checked
     def get_function_with_opset_version(self, opset_version: int, /) -> bytes:
         """The encoded body; empty if there is none."""
-        return self._function_body if opset_version >= self.since_version else b""
+        from . import _bodies
+
+        usable = [version for version in self.function_opset_versions if version <= opset_version]
+        return _bodies.body(self, max(usable)) if usable else b""
 
     @checked
     def get_context_dependent_function(self, bytes: bytes, input_types_bytes: Sequence[bytes], /) -> bytes:

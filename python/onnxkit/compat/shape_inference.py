@@ -146,6 +146,8 @@ def _model_proto(versions: Mapping[str, int], ir_version: int = 10) -> Any:
 
 # A warning, which the reference makes if it propagates elements: then it is an error.
 _OVERFLOW = "elements-overflow"
+# A warning about a graph that may not run: a branch, or the body of a loop.
+_CONDITIONAL = "contradiction-if-executed"
 # Findings of the checker that strict inference refuses, too: constants whose elements cannot be read, or that contradict their types.
 _CONSTANTS = frozenset({"tensor-data-size", "tensor-data-in-wrong-field"})
 
@@ -174,17 +176,22 @@ def infer(
         inference = _core.infer(model, {}, True)
     except OnnxError as error:
         raise InferenceError(str(error)) from None
+    taken, of_taken = _as_taken(model, inference)
+    if taken is not model:
+        _complete(model, taken, of_taken)
     if strict_mode:
-        errors = _contradictions(model, inference, data_prop)
+        errors = _contradictions(of_taken, data_prop)
         errors += _types.unreadable_shapes(model)
         errors += _types.short_calls(model) if MODE.profile == "reference" else []
         errors += [finding for finding in defects if finding["slug"] in _CONSTANTS]
         errors += [] if check_type else _types.unreadable_constants(model, inference)
         model, inference = _types.inlined(model, inference)
         errors += _untyped.in_all_graphs(model, inference)
+        errors += [] if errors or MODE.profile == "spec" else _in_other_branches(model)
         errors += _types.mismatches(_types.nodes(model.graph), model, inference) if check_type else []
         if sized is not None and not errors:
-            errors += _malformed.renamed(_contradictions(sized, _core.infer(sized, {}, False), data_prop))
+            of_sized = _as_taken(sized, _core.infer(sized, {}, False))[1]
+            errors += _malformed.renamed(_contradictions(of_sized, data_prop))
         _refuse(errors)
     elif check_type:
         _refuse(_types.mismatches(model.graph.nodes, model, inference))
@@ -195,19 +202,44 @@ def _refuse(findings: Sequence[Mapping[str, Any]]) -> None:
         raise InferenceError(worded(findings))
 
 
-def _contradictions(model: _core.Model, inference: _core.Inference, data_prop: bool) -> list[Mapping[str, Any]]:
-    """The contradictions in a model. With the profile `reference`, those of the model as the reference takes it.
-
-    Each round changes a node or inlines all functions.
-    """
+def _as_taken(model: _core.Model, inference: _core.Inference) -> tuple[_core.Model, _core.Inference]:
+    """With the profile `reference`, the model as the reference takes it. Each round changes a node or inlines all functions."""
     from . import _beyond
 
     while True:
-        errors = [finding for finding in inference.findings if finding["severity"] == "error"]
         taken = None if MODE.profile == "spec" else _beyond.as_taken(model, inference.findings)
         if taken is None:
-            return errors + [finding for finding in inference.findings if data_prop and finding["slug"] == _OVERFLOW]
+            return model, inference
         model, inference = taken, _core.infer(taken, {}, False)
+
+
+def _complete(model: _core.Model, taken: _core.Model, inference: _core.Inference) -> None:
+    """Gives the results of the main graph that have no shape those that they have in the model as the reference takes it."""
+    known = {value.name: inference.type(value) for value in taken.graph.values if inference.shape(value) is not None}
+    for value in model.graph.values:
+        if value.producer() is not None and value.shape is None and value.name in known:
+            value.type = known[value.name]
+
+
+def _contradictions(inference: _core.Inference, data_prop: bool) -> list[Mapping[str, Any]]:
+    """The contradictions that inference found. For the reference, those in graphs that need not run are some as well."""
+    is_strict = MODE.profile == "reference"
+    errors = [one for one in inference.findings if one["severity"] == "error" or (is_strict and one["slug"] == _CONDITIONAL)]
+    return errors + [finding for finding in inference.findings if data_prop and finding["slug"] == _OVERFLOW]
+
+
+# The last version in which every initializer has an input of its name.
+_LAST_CLOSED = 3
+
+
+def _in_other_branches(model: _core.Model) -> list[Mapping[str, Any]]:
+    """The contradictions in branches that conditions exclude: the reference infers both graphs of every `If`."""
+    either = model.clone()
+    nodes = [node for node in either.nodes() if node.op_type == "If" and not node.domain and node.inputs]
+    for number, node in enumerate(nodes):
+        node.replace_input_with(0, either.graph.add_input(f"onnxkit.condition.{number}", "bool"))
+    inference = _as_taken(either, _core.infer(either, {}, False))[1] if nodes else None
+    return [] if inference is None else [one for one in inference.findings if one["slug"] == _CONDITIONAL]
 
 
 @checked
@@ -220,9 +252,13 @@ def infer_shapes(
     if _registry.has_custom():
         bytes = _python_rules.declared(bytes, data_prop)
     declared = _wire.loaded(bytes)
-    constant, defaults = _defaults.as_constants(bytes)
-    model = _wire.loaded(constant) if defaults else declared
+    constant, defaults = _defaults.as_constants(bytes, sized=True)
+    version = declared.ir_version
+    model = _wire.loaded(constant) if defaults or version == _LAST_CLOSED else declared
+    # The engine takes all initializers of older versions for constants, whatever is declared for the inputs of their names.
+    model.ir_version = version + (version == _LAST_CLOSED)
     infer(model, check_type=check_type, strict_mode=strict_mode, data_prop=data_prop, declared=declared)
+    model.ir_version = version
     return _defaults.with_inputs(model.to_bytes(), defaults)
 
 

@@ -147,6 +147,12 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Whether the node has the value of an attribute of the function around it.
+    pub(crate) fn is_reference(&self, name: Symbol) -> bool {
+        let given = self.model.node(self.node).attribute(name).map(Attribute::value);
+        matches!(given, Some(AttrValue::Ref(_)))
+    }
+
     /// The reason why an attribute prevents a body.
     pub(crate) fn wrong(&self, name: Symbol, what: &str) -> FunctionReason {
         FunctionReason::new(format!("attribute {} {what}", Quoted(self.model.str(name))))
