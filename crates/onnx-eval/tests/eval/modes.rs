@@ -250,3 +250,26 @@ fn a_sum_of_two_numbers_is_not_open_and_no_number_moves_far() {
         assert!(moved.fold(0.0, f64::max) <= 1.0 / 64.0);
     }
 }
+
+/// Sums of integers that a type has are exact in any order.
+#[test]
+fn sums_of_integers_that_are_exact_do_not_move() {
+    let graph =
+        "g (float[2, 3] x, float[3, 2] w, int64[1] last) => (float[2, 2] a, float[2, 1] b, float[2, 2] c) {
+        a = MatMul (x, w)
+        b = ReduceSum (x, last)
+        c = Einsum <equation = \"ij,jk->ik\"> (x, w)
+    }";
+    for (scale, is_exact) in [(1.0_f32, true), (0.1, false), (3e7, false)] {
+        let numbers_of = |dims: [i64; 2]| {
+            let elements: Vec<f32> = (1..7_u8).map(|k| f32::from(k) * scale).collect();
+            Value::from(Tensor::from_slice(dims, &elements).unwrap())
+        };
+        let last = Value::from(Tensor::vector(&[-1_i64]));
+        let inputs = [("x", numbers_of([2, 3])), ("w", numbers_of([3, 2])), ("last", last)];
+        let exact = run(graph, &inputs, &EvalOptions::default()).unwrap();
+        for (found, exact) in perturbed(graph, &inputs, 1).iter().zip(&exact) {
+            assert_eq!(*found == numbers(exact), is_exact, "{scale}");
+        }
+    }
+}
