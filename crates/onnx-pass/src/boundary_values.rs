@@ -34,6 +34,8 @@ const TYPES: [Symbol; 3] = [attr::TO, attr::DTYPE, attr::OUTPUT_DTYPE];
 #[derive(Default)]
 pub(crate) struct Points {
     pub(crate) floats: Vec<f64>,
+    /// Those numbers that occur in the claim, of floats and integers: all but 0 and 1.
+    pub(crate) constants: Vec<f64>,
     pub(crate) integers: Vec<i64>,
     pub(crate) strings: Vec<String>,
     /// The types to which the claim converts numbers.
@@ -70,6 +72,7 @@ impl Points {
         }
         points.add_extents_of_weights(eq);
         points.add_types(eq);
+        points.add_constants();
         points.add_multiples(eq);
         points.add_ranges(eq);
         points.add_neighbors();
@@ -150,6 +153,13 @@ impl Points {
             };
             self.add_integer(number);
         }
+    }
+
+    /// The numbers that are added so far, with multiples of which quotients, products and comparisons jump.
+    fn add_constants(&mut self) {
+        let integers = self.integers.iter().map(|&number| number as f64);
+        let all = self.floats.iter().copied().chain(integers).map(f64::abs);
+        self.constants = all.filter(|&number| number.is_normal() && number != 1.0).collect();
     }
 
     fn add_type(&mut self, elem: ElemType) {

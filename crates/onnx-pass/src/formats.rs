@@ -181,7 +181,7 @@ fn distinct<T: Copy>(numbers: Vec<T>, key: impl Fn(T) -> u64) -> Vec<T> {
 }
 
 /// The distance from a number to the next one of a format.
-fn ulp(number: f64, format: Format) -> f64 {
+pub(crate) fn ulp(number: f64, format: Format) -> f64 {
     let exponent = ((number.abs().to_bits() >> 52) as i32).saturating_sub(1023);
     power(exponent.saturating_add(1).saturating_sub(format.bits)).max(format.tiny())
 }

@@ -103,6 +103,7 @@ mod idioms;
 mod inherit;
 mod keys;
 mod model_level;
+mod needles;
 mod of_models;
 mod pairs;
 mod pass;

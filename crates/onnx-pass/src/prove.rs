@@ -1,5 +1,9 @@
 //! The proof of an equivalence: by congruence, or by runs of both sides.
 
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,6 +27,9 @@ use crate::verdict::{Counterexample, Verdict};
 
 /// Number of runs after which a claim has no more of them if they took as many operations as one run may take.
 const FIRST_ROUND: usize = 3;
+
+/// Number of runs that exceed a limit after which a claim without a complete run has no more of them.
+const MOST_EXCEEDED: usize = 3;
 
 /// The operations of all runs of a claim, as a multiple of those that one run may take.
 pub(crate) const MOST_WORK: u64 = 4;
@@ -82,9 +89,10 @@ pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: 
         {
             return verdict;
         }
-        match runner.with(run.with_precision(Precision::Double)).verdict() {
+        let doubles = runner.with(run.with_precision(Precision::Double));
+        match doubles.verdict() {
             // Code that depends on the bits of a narrow type runs in that type.
-            Verdict::Untested(_) => {}
+            Verdict::Untested(_) if !doubles.has_exceeded.get() => {}
             verdict => return runner.on_series(verdict),
         }
         return runner.on_series(runner.verdict());
@@ -115,6 +123,8 @@ pub(crate) enum Attempt {
     NotFinite,
     /// The old side did not complete, for this reason.
     Skipped(String),
+    /// The old side exceeded a limit.
+    Exceeded(String),
     Different(Difference),
     Impossible(String),
 }
@@ -130,6 +140,8 @@ pub(crate) struct Runner<'a> {
     sides: [Result<NodeEvaluator<'a>, (FailureKind, String)>; 2],
     /// Notes whether the results of the old side are defined, for claims of the class *exact*.
     undefined: Option<&'a Undefined<'a>>,
+    /// Whether runs exceeded limits until there were no more of them.
+    has_exceeded: Cell<bool>,
 }
 
 impl<'a> Runner<'a> {
@@ -143,7 +155,7 @@ impl<'a> Runner<'a> {
             NodeEvaluator::new(eq.model(), eq.call(side), &run)
                 .map_err(|failure| (failure.kind(), message(&failure)))
         });
-        Self { eq, class: eq.class(), execution, run, sides, undefined }
+        Self { eq, class: eq.class(), execution, run, sides, undefined, has_exceeded: Cell::new(false) }
     }
 
     /// The same with other options for the runs of a side.
@@ -169,6 +181,8 @@ impl<'a> Runner<'a> {
         let mut smaller = None;
         if sampler.scale() {
             match self.runs(&sampler) {
+                // Its own sizes are no smaller.
+                untested @ Verdict::Untested(_) if self.has_exceeded.get() => return untested,
                 Verdict::Untested(_) => {}
                 refuted @ Verdict::Refuted(_) => smaller = Some((refuted, sampler.scaled_sizes())),
                 verdict => return self.at_own_sizes(&mut sampler, verdict),
@@ -271,6 +285,8 @@ impl<'a> Runner<'a> {
         let (mut runs, mut attempts) = (0_usize, 0_usize);
         // Runs in which the standard leaves a result open.
         let mut open = 0_usize;
+        let mut exceeded = 0_usize;
+        self.has_exceeded.set(false);
         // Whether a run compared elements, and whether a run did not count because its results are not finite.
         let (mut has_compared, mut has_not_finite) = (false, false);
         let mut reason = "no sizes satisfy the assumptions".to_owned();
@@ -304,6 +320,15 @@ impl<'a> Runner<'a> {
                 }
                 Attempt::NotFinite => has_not_finite = true,
                 Attempt::Skipped(why) => reason = why,
+                // What grows without bound does so for all sizes: further runs would take as much work for nothing.
+                Attempt::Exceeded(why) => {
+                    exceeded = exceeded.saturating_add(1);
+                    if runs == 0 && exceeded >= MOST_EXCEEDED {
+                        self.has_exceeded.set(true);
+                        return Verdict::Untested(why);
+                    }
+                    reason = why;
+                }
                 Attempt::Impossible(reason) => return Verdict::Untested(reason),
                 Attempt::Different(difference) => {
                     return Verdict::Refuted(Box::new(self.counterexample(&case, &difference)));
@@ -327,6 +352,9 @@ impl<'a> Runner<'a> {
             Ok(outputs) => outputs,
             // A kernel may be missing for some sizes only: an output of a `Scan` without iterations has no type.
             Err((FailureKind::Missing, reason)) => return Attempt::Skipped(reason),
+            Err((FailureKind::Limit | FailureKind::Memory, reason)) => {
+                return Attempt::Exceeded(format!("the old side completes in no run: {reason}"));
+            }
             Err((_, reason)) => {
                 return Attempt::Skipped(format!("the old side completes in no run: {reason}"));
             }

@@ -40,8 +40,14 @@ impl Runner<'_> {
             most: 0,
         };
         type One<'a, 'r> = fn(&mut Series<'a, 'r>) -> Option<Verdict>;
-        let all: [One<'_, '_>; 5] =
-            [Series::on_thresholds, Series::on_rows, Series::on_strings, Series::on_tables, Series::on_sizes];
+        let all: [One<'_, '_>; 6] = [
+            Series::on_thresholds,
+            Series::on_needles,
+            Series::on_rows,
+            Series::on_strings,
+            Series::on_tables,
+            Series::on_sizes,
+        ];
         for one in all {
             let share = if series.sampler.points.is_expensive { SHARE.pow(3) } else { SHARE };
             series.most = self.steps().saturating_add(self.execution.limits.proof_steps / share);
@@ -104,6 +110,23 @@ impl Series<'_, '_> {
             return None;
         }
         self.run_all((0..RUNS).map(Sweep::Thresholds))
+    }
+
+    /// Runs with numbers at which results jump. A claim about real numbers may differ there.
+    fn on_needles(&mut self) -> Option<Verdict> {
+        const ELEMENTS: usize = 1 << 13;
+        const RUNS: usize = 192;
+        let jumps = |schema: &Schema| {
+            schema.traits().jumps()
+                || matches!(schema.op(), op::DIV | op::BIT_SHIFT | op::CLIP | op::MIN | op::MAX)
+        };
+        if self.runner.eq.class() != Exactness::Exact || !self.has(jumps) {
+            return None;
+        }
+        let operands = self.sampler.paired.clone();
+        let count = self.elements(Sweep::Needles(0), &operands)?;
+        let runs = ELEMENTS.div_ceil(count).clamp(4, RUNS) as u64;
+        self.run_all((0..runs).map(Sweep::Needles))
     }
 
     fn on_rows(&mut self) -> Option<Verdict> {

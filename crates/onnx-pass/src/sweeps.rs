@@ -5,6 +5,7 @@ use onnx_eval::SplitMix64;
 use onnx_types::{ElemClass, ElemType};
 
 use crate::elements::{Elements, INTEGERS, NUMERALS, STRINGS};
+use crate::needles::Needles;
 
 /// What the elements of a row have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub(crate) enum Sweep {
     },
     /// Numbers of the claim, and multiples of 1/8.
     Thresholds(u64),
+    /// Numbers next to multiples of those of the claim.
+    Needles(u64),
     Strings {
         run: usize,
         /// Strings of which kind: any, numbers, integers.
@@ -133,11 +136,13 @@ impl Sweep {
                 false => Some(if *size > 128 { 2 } else { 3 }),
             },
             Self::Rows { .. } => different,
-            Self::Strings { .. } | Self::Table { .. } | Self::Thresholds(_) => Some(match variables {
-                0 | 1 => 251,
-                2 => 17,
-                _ => 5,
-            }),
+            Self::Strings { .. } | Self::Table { .. } | Self::Thresholds(_) | Self::Needles(_) => {
+                Some(match variables {
+                    0 | 1 => 251,
+                    2 => 17,
+                    _ => 5,
+                })
+            }
             Self::Sizes(sizes) => {
                 sizes.iter().find(|(variable, _)| *variable == index).map_or(Some(2), |&(_, size)| Some(size))
             }
@@ -210,6 +215,11 @@ impl Sweep {
                         *number = threshold;
                     }
                 }
+            }
+            Self::Needles(run) => {
+                let mut needles = Needles::of(*run, elements);
+                needles.floats(elements.elem, floats, allows);
+                needles.integers(elements.elem, integers);
             }
             Self::Table { table, operand, first } if *operand == elements.number => {
                 for (index, number) in floats.iter_mut().enumerate() {
