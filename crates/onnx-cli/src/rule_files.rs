@@ -4,7 +4,9 @@ use std::path::Path;
 
 use onnx_codec::ReadMode;
 use onnx_diag::{Diagnostic, Locus, Sink};
-use onnx_rewrite::{COSTLY_RULE, ExamineOptions, REFUTED_RULE, RuleFileError, RuleSet, examine};
+use onnx_rewrite::{
+    COSTLY_RULE, ExamineOptions, Examined, RANDOM_RESULT, REFUTED_RULE, RuleFileError, RuleSet, examine,
+};
 use onnx_schema::Registry;
 use onnx_types::{Execution, Interrupt};
 
@@ -74,11 +76,14 @@ pub(crate) fn check(text: &str, prove: Option<&Execution>, registry: &Registry, 
     let options = ExamineOptions::default().with_execution(execution.clone()).with_registry(registry);
     let options = options.clone().with_edits(options.edits * 3).with_attempts(options.attempts * 2);
     for result in examine(&rules, &options) {
-        if result.is_fine() {
-            continue;
-        }
         let name = &result.rule;
         let locus = onnx_rewrite::position(text, &rules, name).unwrap_or(Locus::model());
+        if result.is_fine() {
+            if result.random > 0 {
+                sink.report(random_results(&result, locus));
+            }
+            continue;
+        }
         let message = match result.failures.first() {
             Some(_) => format!("rule `{name}` is refuted by a generated model"),
             None if result.models == 0 => {
@@ -113,4 +118,21 @@ pub(crate) fn check(text: &str, prove: Option<&Execution>, registry: &Registry, 
         }
         sink.report(diagnostic);
     }
+}
+
+/// That a rule is not applied where a result may be random.
+fn random_results(result: &Examined, locus: Locus) -> Diagnostic {
+    let [proved, tested, _] = result.verdicts;
+    let (refused, edited) =
+        (size::plural(result.random as u64, "generated model"), proved.saturating_add(tested));
+    let message = format!(
+        "rule `{}` is not applied to {refused}, in which a result that it replaces may be random; {} right",
+        result.rule,
+        match edited {
+            1 => "1 other edit is".to_owned(),
+            _ => format!("{edited} other edits are"),
+        },
+    );
+    let help = "no edit replaces such a result; a left side without the operand or attribute that makes it random says so";
+    Diagnostic::new(&RANDOM_RESULT, locus, message).help(help)
 }

@@ -6,6 +6,8 @@ mod effects;
 mod generate;
 mod related;
 mod sizes;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
@@ -63,6 +65,8 @@ pub struct Examined {
     /// Why the rule was not applied to generated models: a reason, and the number of models, most frequent first. If no
     /// model was generated, why not, and the number of attempts.
     pub missed: Vec<(String, usize)>,
+    /// Number of models in which a result that the rule replaces may be random, so that the edit is refused.
+    pub random: usize,
     /// The attributes with any value that the rule drops, and that have no effect on any model that it edits: a sentence for
     /// each. Whether they may be dropped was not tested.
     pub untested: Vec<String>,
@@ -200,6 +204,9 @@ impl Examined {
     /// An edit that the structure of a model excludes is not a defect of the rule: for example because another node
     /// uses a value. Nor is one after which inference knows less: the results may still be right.
     fn refuse(&mut self, refusal: &Refusal, model: &Model) {
+        if refusal.level == Level::Structure && refusal.reason.contains("deterministic") {
+            self.random = self.random.saturating_add(1);
+        }
         let is_less_precise = refusal.level == Level::Types && refusal.reason.contains("less precise");
         if refusal.level == Level::Structure || is_less_precise {
             add(&mut self.missed, refusal.to_string());

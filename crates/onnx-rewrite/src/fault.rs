@@ -36,8 +36,18 @@ pub static COSTLY_RULE: Rule = Rule::new(
 )
 .with_explain(include_str!("rules/costly-rule.md"));
 
+/// A result that a rule replaces may be random.
+pub static RANDOM_RESULT: Rule = Rule::new(
+    6006,
+    "random-result",
+    Severity::Note,
+    "Edits of a rewrite rule are refused, because a result that they replace may be random.",
+)
+.with_explain(include_str!("rules/random-result.md"));
+
 /// The rules about rule files, by ascending code.
-pub static RULES: &[&Rule] = &[&MALFORMED_RULE, &IMPOSSIBLE_RULE, &REFUTED_RULE, &COSTLY_RULE];
+pub static RULES: &[&Rule] =
+    &[&MALFORMED_RULE, &IMPOSSIBLE_RULE, &REFUTED_RULE, &COSTLY_RULE, &RANDOM_RESULT];
 
 /// A mistake at a byte of the text.
 #[derive(Clone, Debug)]

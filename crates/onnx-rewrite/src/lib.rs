@@ -80,6 +80,7 @@ mod form;
 mod format;
 mod functions;
 mod idioms;
+mod literal_types;
 mod matching;
 mod node_pattern;
 mod operators;
@@ -92,7 +93,9 @@ mod simplify;
 pub use ast::Rule;
 pub use cost::Costs;
 pub use examine::{ExamineOptions, Examined, examine};
-pub use fault::{COSTLY_RULE, IMPOSSIBLE_RULE, MALFORMED_RULE, REFUTED_RULE, RULES, RuleFileError, position};
+pub use fault::{
+    COSTLY_RULE, IMPOSSIBLE_RULE, MALFORMED_RULE, RANDOM_RESULT, REFUTED_RULE, RULES, RuleFileError, position,
+};
 pub use format::format_rules;
 pub use functions::RuleFunction;
 pub use idioms::IdiomSet;

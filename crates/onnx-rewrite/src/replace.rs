@@ -3,7 +3,8 @@
 use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, EditError, Model, NodeId, Position, User, ValueId};
 use onnx_pass::{Patch, Reason};
-use onnx_schema::{Formal, FormalType, Schema};
+use onnx_schema::{Formal, Schema};
+use onnx_types::tensor::NoData;
 use onnx_types::{ElemType, Symbol};
 use slotmap::SparseSecondaryMap;
 
@@ -12,6 +13,7 @@ use crate::cost::Costs;
 use crate::effective::latest_input;
 use crate::evaluate::{Scratch, as_kind, of_literal};
 use crate::form::{Argument, Form, has_attribute};
+use crate::literal_types::{self, ElemTypes};
 use crate::matching::{Bound, RuleMatch};
 
 /// Builds the right side of a rule next to the match, and names the values that it replaces. Returns the new nodes.
@@ -32,6 +34,7 @@ pub(crate) fn replace(
     }
     import(rule, root, patch)?;
     let at = position(rule, found, patch.model())?;
+    let elems = element_types(rule, found, root, patch);
     let mut build = Build {
         rule,
         found,
@@ -40,6 +43,7 @@ pub(crate) fn replace(
         root,
         at,
         made: vec![None; rule.names.len()],
+        types: elems,
         elems: SparseSecondaryMap::default(),
         nodes: Vec::new(),
     };
@@ -222,6 +226,58 @@ fn position(rule: &Rule, found: &RuleMatch, model: &Model) -> Result<Position, R
     Ok(Position::Before(best.or_else(|| nodes.last().copied()).unwrap_or(first)))
 }
 
+/// The element types of the right side of a match.
+fn element_types(rule: &Rule, found: &RuleMatch, root: NodeId, patch: &Patch<'_, '_>) -> ElemTypes {
+    let model = patch.model();
+    let versions = model.versions_in(model.node(root).graph());
+    let results = || rule.from.outputs.iter().zip(&rule.to.outputs);
+    let known = |var: Var| match found.bound.get(var) {
+        Some(Bound::Value(value)) => patch.elem(*value),
+        Some(Bound::Tensor(tensor)) => Some(tensor.elem()),
+        Some(Bound::Rest(values)) => values.iter().flatten().find_map(|&value| patch.elem(value)),
+        _ => {
+            let (&old, _) = results().find(|&(_, &new)| new == var)?;
+            patch.elem(found.value(old)?)
+        }
+    };
+    let schema = |node: &FlatNode| {
+        let (domain, op) = (onnx_schema::domain_symbol(&node.domain)?, onnx_schema::op_symbol(&node.op)?);
+        onnx_schema::lookup(domain, op, versions.get(domain)?)
+    };
+    let attribute = |node: &FlatNode, name: &str| {
+        let own = node.attributes.iter().find(|(other, _)| other == name).map(|(_, term)| term);
+        match own {
+            Some(AttributeTerm::Value(value)) => Some(value.clone()),
+            Some(AttributeTerm::Var(var)) => match found.bound.get(*var) {
+                Some(Bound::Tensor(tensor)) if tensor.rank() == 0 => {
+                    tensor.get_i64s(&NoData, 1).ok()?.first().copied().map(AttrValue::Int)
+                }
+                _ => None,
+            },
+            None => copied(rule, found, model, node)
+                .into_iter()
+                .find(|(other, _)| other == name)
+                .map(|(_, value)| value),
+        }
+    };
+    ElemTypes::of(rule, known, schema, attribute)
+}
+
+/// The attributes that `...` copies.
+fn copied(rule: &Rule, found: &RuleMatch, model: &Model, node: &FlatNode) -> Vec<(String, AttrValue)> {
+    if !node.is_open {
+        return Vec::new();
+    }
+    let from = rule.from.nodes.iter().zip(&found.nodes);
+    let source = from
+        .filter(|(from, _)| from.is_open && from.op == node.op)
+        .find_map(|(from, node)| node.map(|node| (from, node)));
+    let Some((from, matched)) = source else { return Vec::new() };
+    let all = model.node(matched).attributes().iter();
+    let all = all.map(|attribute| (model.str(attribute.name()).to_owned(), attribute.value().clone()));
+    all.filter(|(name, _)| !from.attributes.iter().any(|(other, _)| other == name)).collect()
+}
+
 struct Build<'a, 'p, 'm> {
     rule: &'a Rule,
     found: &'a RuleMatch,
@@ -232,6 +288,7 @@ struct Build<'a, 'p, 'm> {
     at: Position,
     /// The values of the variables that the right side defines.
     made: Vec<Option<ValueId>>,
+    types: ElemTypes,
     /// Element types of the new values.
     elems: SparseSecondaryMap<ValueId, ElemType, RandomState>,
     nodes: Vec<NodeId>,
@@ -258,6 +315,14 @@ impl Build<'_, '_, '_> {
         }
     }
 
+    /// The values of a list of operands.
+    fn rest(&self, var: Var) -> Result<&[Option<ValueId>], Reason> {
+        match self.found.bound.get(var) {
+            Some(Bound::Rest(values)) => Ok(values),
+            _ => Err("a list of operands has no value".into()),
+        }
+    }
+
     fn arguments(&self, node: &FlatNode) -> Result<Vec<Argument>, Reason> {
         let mut arguments = Vec::new();
         for operand in &node.operands {
@@ -270,11 +335,8 @@ impl Build<'_, '_, '_> {
                     other => other,
                 }),
                 Operand::Rest(var) => {
-                    let Some(Bound::Rest(values)) = self.found.bound.get(*var) else {
-                        return Err("a list of operands has no value".into());
-                    };
                     let argument = |value: &Option<ValueId>| value.map_or(Argument::Omitted, Argument::Value);
-                    arguments.extend(values.iter().map(argument));
+                    arguments.extend(self.rest(*var)?.iter().map(argument));
                 }
             }
         }
@@ -299,10 +361,13 @@ impl Build<'_, '_, '_> {
         }
         let mut arguments = self.arguments(node)?;
         if let Some(schema) = schema {
-            self.type_literals(&mut arguments, schema)?;
+            self.type_literals(node, &mut arguments, schema)?;
             self.allows_operands(schema, &arguments)?;
         }
-        let mut form = Form { operands: Vec::new(), attributes: self.copied(node) };
+        let mut form = Form {
+            operands: Vec::new(),
+            attributes: copied(self.rule, self.found, self.patch.model(), node),
+        };
         let model = self.patch.model();
         let constant = |value: ValueId| model.constant_tensor(value).cloned();
         for (index, argument) in arguments.iter().enumerate() {
@@ -323,18 +388,10 @@ impl Build<'_, '_, '_> {
             };
             form.place_attribute(schema, name, &argument, &constant)?;
         }
-        let elem = schema.and_then(|schema| self.result_elem(schema, &arguments));
-        self.make(node, domain, op, form, elem)
+        self.make(node, domain, op, form)
     }
 
-    fn make(
-        &mut self,
-        node: &FlatNode,
-        domain: Symbol,
-        op: Symbol,
-        form: Form,
-        elem: Option<ElemType>,
-    ) -> Result<(), Reason> {
+    fn make(&mut self, node: &FlatNode, domain: Symbol, op: Symbol, form: Form) -> Result<(), Reason> {
         let mut operands = Vec::new();
         for argument in form.operands {
             operands.push(match argument {
@@ -368,7 +425,7 @@ impl Build<'_, '_, '_> {
             if let Some(slot) = self.made.get_mut(var) {
                 *slot = Some(value);
             }
-            if let Some(elem) = elem {
+            if let Some(elem) = self.types.get(var) {
                 self.elems.insert(value, elem);
             }
             let producer = self.patch.model().value(value).producer();
@@ -381,43 +438,34 @@ impl Build<'_, '_, '_> {
         symbol(self.patch, self.root, name)
     }
 
-    /// The attributes that `...` copies.
-    fn copied(&self, node: &FlatNode) -> Vec<(String, AttrValue)> {
-        if !node.is_open {
-            return Vec::new();
-        }
-        let model = self.patch.model();
-        let from = self.rule.from.nodes.iter().zip(&self.found.nodes);
-        let source = from
-            .filter(|(from, _)| from.is_open && from.op == node.op)
-            .find_map(|(from, node)| node.map(|node| (from, node)));
-        let Some((from, matched)) = source else { return Vec::new() };
-        let all = model.node(matched).attributes().iter();
-        let all = all.map(|attribute| (model.str(attribute.name()).to_owned(), attribute.value().clone()));
-        all.filter(|(name, _)| !from.attributes.iter().any(|(other, _)| other == name)).collect()
-    }
-
-    /// Literals take the element type of the operands of the same type variable.
-    fn type_literals(&mut self, arguments: &mut [Argument], schema: &Schema) -> Result<(), Reason> {
-        let formal = |index: usize| schema.input_for(index).map(|formal| formal.ty);
-        for index in 0..arguments.len() {
-            let Some(Argument::Literal(tensor)) = arguments.get(index).cloned() else { continue };
-            let mut others =
-                arguments.iter().enumerate().filter(|(other, _)| formal(*other) == formal(index));
-            let elem = others.find_map(|(_, argument)| self.elem(argument));
-            let elem = match elem {
-                Some(elem) => elem,
-                None if arguments.iter().all(|argument| matches!(argument, Argument::Literal(_))) => {
-                    tensor.elem()
-                }
-                None if matches!(formal(index), Some(FormalType::Variable(_))) => {
-                    return Err("the element type of a literal is not known".into());
-                }
-                None => tensor.elem(),
+    /// Literals take the element type of the operands and results of the same type variable.
+    fn type_literals(
+        &mut self,
+        node: &FlatNode,
+        arguments: &mut [Argument],
+        schema: &Schema,
+    ) -> Result<(), Reason> {
+        let mut place = 0;
+        for (index, operand) in node.operands.iter().enumerate() {
+            let count = match operand {
+                Operand::Rest(var) => self.rest(*var)?.len(),
+                _ => 1,
             };
-            if let Some(slot) = arguments.get_mut(index) {
-                *slot = Argument::Tensor(self.scratch.convert_numbers(&tensor, elem)?);
-            }
+            let slot = arguments.get_mut(place);
+            place = place.saturating_add(count);
+            let (Some(slot), Operand::Literal(literal) | Operand::Default(_, literal)) = (slot, operand)
+            else {
+                continue;
+            };
+            let Argument::Literal(tensor) = slot else { continue };
+            let Some(elem) = self.types.of_literal(node, schema, index, tensor) else {
+                let (text, op) = (literal_types::text(literal), &node.op);
+                return Err(Reason::new(format!(
+                    "the element type of the literal `{text}` of `{op}` is not known, nor that of the operands and results that \
+                     have the same: `Cast <to = ...> ({text})` states it, `CastLike ({text}, x)` takes that of `x`"
+                )));
+            };
+            *slot = Argument::Tensor(self.scratch.convert_numbers(tensor, elem)?);
         }
         Ok(())
     }
@@ -449,14 +497,6 @@ impl Build<'_, '_, '_> {
         let index = record.outputs().iter().position(|&output| output == Some(new));
         let formal = schema.zip(index).and_then(|(schema, index)| Some((schema, schema.output_for(index)?)));
         formal.map_or(Ok(()), |(schema, formal)| allows(schema, formal, elem))
-    }
-
-    /// The element type of the first result, if it is that of an operand.
-    fn result_elem(&self, schema: &Schema, arguments: &[Argument]) -> Option<ElemType> {
-        let output = schema.outputs().first()?.ty;
-        let index = (0..arguments.len())
-            .find(|&index| schema.input_for(index).is_some_and(|formal| formal.ty == output))?;
-        self.elem(arguments.get(index)?)
     }
 }
 

@@ -434,7 +434,7 @@ pub(super) fn strings(rng: &mut Rng, sizes: &[i64]) -> Option<Tensor> {
 
 /// Returns `true` for operands that hold variances and scales.
 pub(super) fn is_positive(name: &str) -> bool {
-    matches!(name, "var" | "input_var" | "scale" | "x_scale" | "y_scale")
+    matches!(name, "var" | "input_var" | "scale" | "x_scale" | "y_scale" | "a_scale" | "b_scale")
 }
 
 /// A tensor with small numbers.

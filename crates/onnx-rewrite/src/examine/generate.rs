@@ -437,25 +437,23 @@ impl<'a> Generator<'a> {
         before: &[Option<Tensor>],
     ) -> Option<ElemType> {
         let elem = self.elem_of(schema, place, before)?;
-        for (_, condition) in &self.pattern.rule.conditions {
-            let Condition::Elem(other, wanted) = condition else { continue };
-            if *other != var {
-                continue;
-            }
-            let is_one = match wanted {
-                Elems::Class(class) => is_of(elem, *class),
-                Elems::List(elems) => elems.contains(&elem),
-                Elems::Of(_) => true,
-            };
-            // The first operand of a node may have another type.
-            if !is_one
-                && before.is_empty()
-                && let Elems::List(elems) = wanted
-            {
-                return self.rng.pick(elems);
-            }
+        let (pattern, varies) = (self.pattern, !before.is_empty() && self.rng.chance(30));
+        let is_one = |elem: ElemType| {
+            pattern.rule.conditions.iter().all(|(_, condition)| match condition {
+                Condition::Elem(other, Elems::Class(class)) if *other == var => is_of(elem, *class),
+                Condition::Elem(other, Elems::List(elems)) if *other == var => elems.contains(&elem),
+                _ => true,
+            })
+        };
+        if !has_own_type(schema, place, before) || is_one(elem) && !varies {
+            return Some(elem);
         }
-        Some(elem)
+        let types = schema.types_of(schema.input_for(place)?);
+        let all: Vec<ElemType> =
+            ElemType::all().filter(|&elem| types.contains_tensor(elem) && is_one(elem)).collect();
+        let is_common = |elem: &&ElemType| **elem == ElemType::Float || choose::OTHER_ELEMS.contains(elem);
+        let common: Vec<ElemType> = all.iter().filter(is_common).copied().collect();
+        self.rng.pick(&common).or_else(|| self.rng.pick(&all)).or(Some(elem))
     }
 
     fn attributes(
@@ -509,4 +507,11 @@ impl<'a> Generator<'a> {
         }
         Some(attributes)
     }
+}
+
+/// Returns `true` if no operand before one has its type variable.
+fn has_own_type(schema: &Schema, place: usize, before: &[Option<Tensor>]) -> bool {
+    let Some(formal) = schema.input_for(place) else { return false };
+    let has_same = |other: usize| schema.input_for(other).is_some_and(|other| other.ty == formal.ty);
+    matches!(formal.ty, FormalType::Variable(_)) && !(0..before.len()).any(has_same)
 }

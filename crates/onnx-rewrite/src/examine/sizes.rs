@@ -84,7 +84,7 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str, equal: Option<i64>) -> Vec<i6
         "StringNormalizer" => 1,
         "Gemm" => 2,
         "BatchNormalization" => rng.below(3).saturating_add(2),
-        "MatMul" => rng.pick(&[1, 2, 2, 2, 3]).unwrap_or(2),
+        op if is_product(op) => rng.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4]).unwrap_or(2),
         "Pad" => rng.pick(&[1, 2, 3, 3, 4, 4]).unwrap_or(3),
         // Two axes can only be exchanged, and each exchange undoes itself.
         _ if equal.is_some() => rng.pick(&[2, 3, 3, 4]).unwrap_or(3),
@@ -100,6 +100,12 @@ pub(super) fn first_sizes(rng: &mut Rng, op: &str, equal: Option<i64>) -> Vec<i6
         }
         (_, sizes) if equal.is_some() => sizes.fill(equal.unwrap_or(2)),
         _ => {}
+    }
+    if is_product(op)
+        && rng.chance(30)
+        && let [batch, _, _, ..] = sizes.as_mut_slice()
+    {
+        *batch = 1;
     }
     if equal.is_some() || matches!(op, "DepthToSpace" | "SpaceToDepth") {
         return sizes;
@@ -144,22 +150,32 @@ pub(super) fn other_sizes(
             first.iter().skip(axis).copied().collect()
         }
         ("LayerNormalization" | "RMSNormalization", _) => vec![last],
-        ("Range", _) | (_, "constant_value" | "min" | "max" | "ratio") => Vec::new(),
+        ("Range", _) | (_, "constant_value" | "min" | "max" | "ratio" | "training_mode") => Vec::new(),
         // One scale for the tensor, or one for each channel.
         (_, "x_scale" | "y_scale") => first.get(1).copied().into_iter().filter(|_| rng.chance(30)).collect(),
+        // One for the tensor, for each row, or for each column.
+        (_, "a_scale" | "a_zero_point") => {
+            first.iter().rev().nth(1).copied().into_iter().filter(|_| rng.chance(20)).collect()
+        }
+        (_, "b_scale" | "b_zero_point") => {
+            let weight = weight.filter(|_| op == "MatMulInteger").unwrap_or_default();
+            weight.last().copied().into_iter().filter(|_| rng.chance(30)).collect()
+        }
         (_, "x_zero_point" | "y_zero_point") => weight.unwrap_or_default().to_vec(),
         ("Gemm", "B") => {
             let other = rng.pick(&[1, 2, 3]).unwrap_or(1);
             let inner = if rng.chance(70) { last } else { at(0) };
             if rng.chance(60) { vec![inner, other] } else { vec![other, inner] }
         }
-        ("MatMul", _) => {
-            let mut sizes: Vec<i64> =
-                if rng.chance(70) { Vec::new() } else { first.iter().rev().skip(2).rev().copied().collect() };
-            sizes.push(last);
-            sizes.push(rng.pick(&[1, 2, 3]).unwrap_or(1));
-            sizes
+        // The bias of a product: its sizes, or some that are broadcast to them.
+        ("Gemm", "C") => {
+            let rows = if rng.chance(70) { at(0) } else { at(1) };
+            let of_weight = |axis: usize| weight.and_then(|weight| weight.get(axis)).copied().unwrap_or(1);
+            let columns = if rng.chance(60) { of_weight(1) } else { of_weight(0) };
+            let all = [&[rows, columns][..], &[rows, 1], &[1, columns], &[columns], &[1], &[], &[1, 1]];
+            rng.pick(&all).unwrap_or_default().to_vec()
         }
+        (op, _) if is_product(op) => of_product(rng, first, true),
         ("Concat", _) => {
             let mut sizes = first.to_vec();
             let axis = rng.below(sizes.len());
@@ -218,12 +234,10 @@ pub(super) fn sizes_for(rng: &mut Rng, op: &str, name: &str, other: &[i64]) -> O
             let heads = heads.saturating_mul(rng.pick(&[1, 2])?);
             vec![batch, heads, rng.pick(&[1, 2, positions])?, last]
         }
-        ("MatMul", _, &[ref batch @ .., inner, _]) => {
-            let rows = rng.pick(&[1, 2, 3])?;
-            batch.iter().copied().chain([rows, inner]).collect()
-        }
+        (op, _, other @ [_, ..]) if is_product(op) => of_product(rng, other, false),
         ("Gemm", "B", &[inner, _]) => vec![rng.pick(&[1, 2, 3])?, inner],
-        ("Attention" | "MatMul" | "Gemm", ..) => return None,
+        ("Attention" | "Gemm", ..) => return None,
+        (op, ..) if is_product(op) => return None,
         _ => broadcast(rng, other),
     })
 }
@@ -242,6 +256,44 @@ pub(super) fn groups(op: &str, first: &[i64], weight: Option<&[i64]>, wanted: i6
     }
 }
 
+/// Returns `true` for products of matrices, whose operands can be vectors, matrices, and batches of matrices.
+pub(super) fn is_product(op: &str) -> bool {
+    matches!(op, "MatMul" | "MatMulInteger" | "QLinearMatMul")
+}
+
+/// The sizes of an operand of a product of matrices, chosen to fit the other one: a vector, a matrix, and a batch that is the same,
+/// broadcast in either direction, or has more axes.
+fn of_product(rng: &mut Rng, other: &[i64], is_second: bool) -> Vec<i64> {
+    let matrix = other.len().saturating_sub(2);
+    let (batch, matrix) = other.split_at(matrix);
+    let inner = if is_second { matrix.last() } else { matrix.first() }.copied().unwrap_or(1);
+    if rng.chance(20) {
+        return vec![inner];
+    }
+    let mut sizes: Vec<i64> = match rng.below(20) {
+        0..7 => Vec::new(),
+        7..9 => batch.get(1..).unwrap_or_default().to_vec(),
+        9..13 => [rng.pick(&[1, 2, 3]).unwrap_or(2)].iter().chain(batch).copied().collect(),
+        _ => batch.to_vec(),
+    };
+    // Either operand is broadcast, or both.
+    match rng.below(3) {
+        0 => sizes.iter_mut().filter(|size| **size == 1).for_each(|size| *size = 3),
+        1 => sizes.iter_mut().filter(|_| rng.chance(50)).for_each(|size| *size = 1),
+        _ => widen(rng, &mut sizes),
+    }
+    // Products of square matrices can be exchanged and nested in both ways.
+    let free = if rng.chance(25) { inner } else { rng.pick(&[1, 2, 3, 4]).unwrap_or(1) };
+    sizes.extend(if is_second { [inner, free] } else { [free, inner] });
+    sizes
+}
+
+/// Makes some sizes of 1 larger: the other operand is broadcast.
+fn widen(rng: &mut Rng, sizes: &mut [i64]) {
+    let by = rng.pick(&[2, 3, 3]).unwrap_or(2);
+    sizes.iter_mut().filter(|size| **size == 1 && rng.chance(35)).for_each(|size| *size = by);
+}
+
 /// Sizes that broadcast with others: equal, a part, single elements, and rarely more axes.
 pub(super) fn broadcast(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
     let mut sizes: Vec<i64> = match rng.below(6) {
@@ -253,11 +305,15 @@ pub(super) fn broadcast(rng: &mut Rng, first: &[i64]) -> Vec<i64> {
         }
         3 => {
             let mut sizes = first.to_vec();
-            sizes.insert(0, rng.pick(&[1, 2]).unwrap_or(1));
+            sizes.insert(0, rng.pick(&[1, 2, 3]).unwrap_or(1));
+            if rng.chance(20) {
+                sizes.insert(0, 1);
+            }
             sizes
         }
         _ => first.to_vec(),
     };
+    widen(rng, &mut sizes);
     if rng.chance(30) {
         let index = rng.below(sizes.len());
         sizes.iter_mut().enumerate().filter(|(other, _)| *other == index).for_each(|(_, size)| *size = 1);

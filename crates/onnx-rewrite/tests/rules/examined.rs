@@ -416,3 +416,66 @@ fn a_rule_around_which_no_model_runs_fails_with_the_reason() {
     let reason = &results[0].missed[0].0;
     assert!(reason.starts_with("`Reshape` does not run on the chosen operands: "), "{reason}");
 }
+
+/// The tests of rules as `onnx check --prove` makes them.
+fn examined_whatever_cost(text: &str) -> onnx_rewrite::Examined {
+    let rules = RuleSet::parse_whatever_cost(text, onnx_schema::Registry::STANDARD).unwrap();
+    examine(&rules, &ExamineOptions::default().with_edits(72).with_attempts(1200)).remove(0)
+}
+
+/// Operands of products are vectors, matrices and batches, and each is broadcast.
+#[test]
+fn wrong_rules_about_ranks_of_products_fail() {
+    for sides in [
+        "from (a, b, c) => (y) { y = MatMul (MatMul (a, b), c) } where elem(a) == float
+         to (a, b, c) => (y) { y = MatMul (a, MatMul (b, c)) }",
+        "from (a, b) => (y) { y = ReduceSum (MatMul (a, b), [-1]) } where elem(a) == float
+         to (a, b) => (y) { y = MatMul (a, ReduceSum (b, [-1])) }",
+        "from (a, b) => (y) { y = ReduceSum (MatMul (a, b), [-2]) } where elem(a) == float
+         to (a, b) => (y) { y = MatMul (ReduceSum (a, [-2]), b) }",
+        "from (a, b) => (y) { y = Unsqueeze (MatMul (a, b), [0]) } where elem(a) == float
+         to (a, b) => (y) { y = MatMul (Unsqueeze (a, [0]), b) }",
+        "from (a, b) => (y) { y = Shape (MatMul (a, b)) } where 2 <= rank(a), 2 <= rank(b)
+         to (a, b) => (y) { y = Concat <axis = 0> (Slice (Shape (a), [0], [-1]), Slice (Shape (b), [-1], [1000])) }",
+        "from (a, b, c) => (y) { y = Add (MatMul (a, b), MatMul (a, c)) } where elem(a) == float
+         to (a, b, c) => (y) { y = MatMul (a, Add (b, c)) }",
+        "from (a, b) => (y) { y = Size (Shape (MatMul (a, b))) } where elem(a) == float
+         to (a, b) => (y) { y = Size (Shape (a)) }",
+        "from (a, b, c) => (y) { y = Gemm (a, b, c) } where elem(a) == float
+         to (a, b, c) => (y) { y = Transpose (Gemm (Transpose (b), Transpose (a), Transpose (c))) }",
+    ] {
+        let result = examined_whatever_cost(&format!("rule wrong: rounding, since 18 {sides}"));
+        assert!(!result.failures.is_empty(), "{sides}: {result:#?}");
+    }
+}
+
+/// The types of literals follow from attributes, from operators with one type, from results, and from literals that are alone.
+#[test]
+fn literals_have_the_types_that_something_determines() {
+    for rule in [
+        "exact from (x) => (y) { y = Div (x, 10) } where elem(x) == uint8
+         to (x) => (y) { y = Cast <to = 2> (Div (Mul (Cast <to = 6> (x), 205), 2048)) }",
+        "exact from (x) => (y) { y = Shape (Transpose <perm = [1, 0, 2]> (x)) }
+         to (x) => (y) { y = Gather <axis = 0> (Shape (x), [1, 0, 2]) }",
+        "exact from (x) => (y) { y = Slice (Slice (x, [0], [1000000], [0], [2]), [0], [5], [0], [1]) }
+         to (x) => (y) { y = Slice (x, [0], [9], [0], [2]) }",
+        "exact from (x) => (y) { y = Cast <to = 10> (Greater (x, 0.0)) } where elem(x) == float
+         to (x) => (y) { y = Where (Greater (x, 0.0), 1.0, 0.0) }",
+        "exact from (x) => (y) { y = Size (x) } where rank(x) == 2
+         to (x) => (y) { y = Mul (Gather (Shape (x), 0), Mul (Gather (Shape (x), 1), 1)) }",
+    ] {
+        let result = examined_whatever_cost(&format!("rule right: {rule}"));
+        assert!(result.is_fine(), "{rule}: {result:#?}");
+    }
+}
+
+/// Rules that replace what may be random are refused there, and this is stated.
+#[test]
+fn models_with_random_results_are_counted() {
+    let result = examined_whatever_cost(
+        "rule dropout: exact, since 13
+         from (x, r?, t?) => (y) { y = Dropout (x, r, t) }
+         to (x, r?, t?) => (x) {}",
+    );
+    assert!(result.is_fine() && result.random > 0, "{result:#?}");
+}
