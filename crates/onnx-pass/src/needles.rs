@@ -29,7 +29,7 @@ impl<'a> Needles<'a> {
         let constants = sampler.points.constants.as_slice();
         let mut common = SplitMix64::new(run);
         let are_several = sampler.paired.len() > 1;
-        let has_own = !constants.is_empty() && !(are_several && run % 4 == 3);
+        let has_own = !(constants.is_empty() || are_several && run % 4 == 3);
         let divisor = if has_own { own_divisor(constants, &mut common) } else { common.pick(&DIVISORS) };
         let is_divisor = !has_own && are_several && (run / 4 + elements.number as u64) % 2 == 1;
         let rng = SplitMix64::new(run.rotate_left(32) ^ elements.number as u64);

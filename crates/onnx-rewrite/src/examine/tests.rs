@@ -174,7 +174,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("Pad", "rank 1, rank 4, 1 <0, 2 absent, 3 absent, 3 <0, mode reflect, mode edge, mode wrap"),
     ("Tile", "rank 1, rank 4"),
     ("Split", "axis<0, axis=0, axis>1"),
-    ("TopK", "axis<0, axis=0, axis>1, largest=0, sorted=0"),
+    ("TopK", "axis<0, axis=0, axis>1, largest=0"),
     ("CumSum", "1 <0, 1 >=0, exclusive=1, reverse=1"),
     ("Softmax", "rank 1, rank 2, rank 4, rank 6, axis<0, axis=0, axis>1, axis absent"),
     ("LogSoftmax", "rank 1, rank 4, axis<0, axis=0, axis>1"),
