@@ -4,7 +4,10 @@ use std::path::Path;
 
 use onnx_codec::file::{FileKind, write_file};
 use onnx_diff::{DiffOptions, diff};
-use onnx_draw::{Coloring, DrawError, HtmlOptions, Marks, PictureStyle, Scene, SceneOptions, html, png, svg};
+use onnx_draw::{
+    Coloring, DrawError, HtmlOptions, Marks, PictureStyle, Scene, SceneOptions, html,
+    letters_without_strokes, png, svg,
+};
 use onnx_ir::{GraphId, Model, NodeId};
 use onnx_page::PageSide;
 use onnx_schema::Registry;
@@ -21,6 +24,9 @@ use crate::store::{self, Destination, Effect, Written};
 
 /// Boxes of a picture whose depth is not given.
 const MOST_BOXES: usize = 120;
+
+/// Letters that a warning names.
+const MOST_LETTERS: usize = 12;
 
 /// The format of a picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,7 +57,7 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<Outcome, Failure> {
     out.input(&loaded, loaded.findings.clone())?;
     let inputs = loaded.files()?;
     let older = args.against.as_deref().map(|path| load(path, &args.input)).transpose()?;
-    let bytes = picture(&loaded, older.as_ref(), args, format)?;
+    let bytes = picture(&loaded, older.as_ref(), (args, format), out)?;
     loaded.execution.interrupt.check()?;
     drop(progress);
     if is_stdin(path) {
@@ -89,8 +95,8 @@ fn format_of(path: &Path) -> Result<PictureFormat, Failure> {
 fn picture(
     loaded: &Loaded,
     older: Option<&Loaded>,
-    args: &DrawArgs,
-    format: PictureFormat,
+    (args, format): (&DrawArgs, PictureFormat),
+    out: &Out,
 ) -> Result<Vec<u8>, Failure> {
     let model = &loaded.model;
     let registry = args.documents.registry(&loaded.execution.interrupt)?;
@@ -135,7 +141,19 @@ fn picture(
     };
     let picture = scene.picture_with(&open, &marks)?;
     let style = PictureStyle::default().with_coloring(coloring).with_title(loaded.name.clone());
-    Ok(if format == PictureFormat::Png { png(&picture, &style) } else { svg(&picture, &style).into_bytes() })
+    if format != PictureFormat::Png {
+        return Ok(svg(&picture, &style).into_bytes());
+    }
+    let missing = letters_without_strokes(&picture);
+    if !missing.is_empty() {
+        let letters: String = missing.iter().take(MOST_LETTERS).collect();
+        let more = if missing.len() > MOST_LETTERS { "…" } else { "" };
+        out.warning(
+            &format!("names have letters that .png shows as boxes: {letters}{more}"),
+            Some("write an .svg or .html file, which has the fonts of the program that shows it"),
+        );
+    }
+    Ok(png(&picture, &style))
 }
 
 /// The graph and the nodes that a selector denotes; none for the whole model.

@@ -61,7 +61,7 @@ pub use marks::{Coloring, DifferenceMark, Marks};
 pub use paint::PictureStyle;
 pub use picture::{DrawError, Drawn, Line, MAX_DRAWN, Open, Picture, Summary};
 #[cfg(feature = "png")]
-pub use png::png;
+pub use png::{letters_without_strokes, png};
 pub use scene::{
     Edge, Group, Item, ItemKind, LevelId, MAX_BOXES, Path, Scene, SceneLevel, SceneOptions, stored_weight,
 };

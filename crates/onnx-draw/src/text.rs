@@ -104,11 +104,30 @@ fn dims(text: &mut String, model: &Model, inference: Option<&Inference>, dims: &
             (dim, Some(inference)) => inference.display(model, dim).to_string(),
             (dim, None) => model.exprs().display(dim, model.names()).to_string(),
         };
-        text.push_str(&shortened(&name, 18));
+        let name = shortened(&name, 18);
+        // `seq + past` between signs of multiplication is one size.
+        if dims.len() > 1 && has_operator(&name) {
+            let _ = write!(text, "({name})");
+        } else {
+            text.push_str(&name);
+        }
     }
     if dims.len() > MOST_DIMS {
         text.push_str("×…");
     }
+}
+
+/// Returns `true` if a size is a formula with an operator that is not in parentheses.
+fn has_operator(size: &str) -> bool {
+    let mut depth = 0_usize;
+    size.chars().any(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && "+-*/".contains(c)
+    })
 }
 
 /// A number with the digits that people read.
@@ -197,6 +216,15 @@ mod tests {
         assert_eq!(shown(&long), format!("{}…{}", "a".repeat(22), "b".repeat(21)));
         assert_eq!(shown(&"é".repeat(44)), "é".repeat(44));
         assert!(shown(&"\u{202e}".repeat(5000)).starts_with("\\u{202e}"));
+    }
+
+    #[test]
+    fn formulas_with_operators_are_found() {
+        for (size, is_one) in
+            [("seq + past", true), ("2*n", true), ("min(a + b, 3)", false), ("n", false), ("(a)//(b)", true)]
+        {
+            assert_eq!(has_operator(size), is_one, "{size}");
+        }
     }
 
     #[test]

@@ -112,3 +112,13 @@ fn other_outputs_are_refused() {
     onnx(&folder, "draw m.onnxtxt -o m.svg --force").exits(0);
     onnx(&folder, "draw m.onnxtxt -o m.svg").exits(0);
 }
+
+#[test]
+fn letters_that_a_picture_cannot_show_are_named() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]> g (float[2] "größe") => (float[2] y) { y = Relu ("größe") }"#;
+    let folder = Folder::with("m.onnxtxt", text);
+    onnx(&folder, "draw m.onnxtxt -o m.png").exits(0).lacks("warning");
+    std::fs::write(folder.path().join("n.onnxtxt"), text.replace("größe", "入力")).unwrap();
+    onnx(&folder, "draw n.onnxtxt -o n.png").exits(0).says("shows as boxes: 入力").says(".svg");
+    onnx(&folder, "draw n.onnxtxt -o n.svg").exits(0).lacks("warning");
+}

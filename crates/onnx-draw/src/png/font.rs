@@ -110,6 +110,44 @@ const ASCII: [&str; 94] = [
     "051424455564",
 ];
 
+/// A mark of letters, over a width of 4: its lines, whether it is above the letter, and the letters with it, each after the one that
+/// it is added to.
+const MARKS: [(&str, bool, &str); 14] = [
+    ("1021", true, "aàeèiìoòuùAÀEÈIÌOÒUÙnǹNǸ"),
+    ("3021", true, "aáeéiíoóuúyýcćnńsśzźlĺrŕAÁEÉIÍOÓUÚYÝCĆNŃSŚZŹLĹRŔ"),
+    ("112031", true, "aâeêiîoôuûcĉgĝhĥjĵsŝwŵyŷAÂEÊIÎOÔUÛCĈGĜHĤJĴSŜWŴYŶ"),
+    ("01102130", true, "aãnñoõiĩuũAÃNÑOÕIĨUŨ"),
+    ("1010 3030", true, "aäeëiïoöuüyÿAÄEËIÏOÖUÜYŸ"),
+    ("1030311110", true, "aåuůAÅUŮ"),
+    ("102130", true, "cčdďeěnňrřsštťzžgğaăuŭCČDĎEĚNŇRŘSŠTŤZŽGĞAĂUŬ"),
+    ("1030", true, "aāeēiīoōuūAĀEĒIĪOŌUŪ"),
+    ("2020", true, "cċeėgġzżCĊEĖGĠIİZŻ"),
+    ("2011 4031", true, "oőuűOŐUŰ"),
+    ("2718", false, "cçsştţCÇSŞTŢ"),
+    ("4738", false, "aąeęiįuųAĄEĘIĮUŲ"),
+    ("0742", false, "oø"),
+    ("0740", false, "OØ"),
+];
+
+/// The letter that a letter with a mark consists of, and the mark with `true` if it is above the letter.
+fn divided(c: char) -> Option<(char, &'static str, bool)> {
+    MARKS.iter().find_map(|&(lines, is_above, letters)| {
+        let mut pairs = letters.chars();
+        while let (Some(base), Some(marked)) = (pairs.next(), pairs.next()) {
+            if marked == c {
+                // The mark takes the place of the dot.
+                return Some((if base == 'i' && is_above { 'ı' } else { base }, lines, is_above));
+            }
+        }
+        None
+    })
+}
+
+/// Returns `true` if a character has strokes. Others are boxes.
+pub(super) fn is_known(c: char) -> bool {
+    letter_of(divided(c).map_or(c, |(base, ..)| base)) != UNKNOWN
+}
+
 /// A part of a letter: a line between two points, from the place of the text.
 pub(super) type Stroke = ((f64, f64), (f64, f64));
 
@@ -119,14 +157,31 @@ pub(super) fn strokes(text: &str, font_size: f64) -> (Vec<Stroke>, f64) {
     let mut left = 0.0;
     for c in text.chars() {
         let advance = char_width(c);
-        letter(letter_of(c), (left, advance), font_size, &mut found);
+        let (base, mark) =
+            divided(c).map_or((c, None), |(base, lines, is_above)| (base, Some((lines, is_above))));
+        letter(letter_of(base), (left, advance, 0.0), font_size, &mut found);
+        if let Some((lines, is_above)) = mark {
+            // Capital letters reach to the top of the line.
+            let rise = if is_above && base.is_uppercase() { 2.0 } else { 0.0 };
+            // An empty line makes the mark as wide as the letter.
+            letter(&format!("{lines} 40"), (left, advance, rise), font_size, &mut found);
+        }
         left += advance * font_size;
     }
     (found, left)
 }
 
+/// The strokes of a character that is not known.
+const UNKNOWN: &str = "0007474000";
+
 fn letter_of(c: char) -> &'static str {
     match c {
+        'ı' => "0207",
+        'ß' => "07011030413323 3344463727",
+        'µ' => "0209 0206173746 4247",
+        '°' => "1030322110",
+        '–' | '—' => "0454",
+        '·' => "2424",
         ' ' => "",
         '×' => "0246 4206",
         '…' => "0707 3737 6767",
@@ -136,12 +191,12 @@ fn letter_of(c: char) -> &'static str {
         c => u32::from(c)
             .checked_sub(0x21)
             .and_then(|index| ASCII.get(index as usize).copied())
-            .unwrap_or("0007474000"),
+            .unwrap_or(UNKNOWN),
     }
 }
 
-/// Adds the strokes of a letter, which is as wide as `advance` says.
-fn letter(lines: &str, (left, advance): (f64, f64), font_size: f64, found: &mut Vec<Stroke>) {
+/// Adds the strokes of a letter, which is as wide as `advance` says, and higher by some units of the grid.
+fn letter(lines: &str, (left, advance, rise): (f64, f64, f64), font_size: f64, found: &mut Vec<Stroke>) {
     let digit = |digit: &u8| f64::from(digit.saturating_sub(b'0'));
     let widest = lines
         .split(' ')
@@ -155,7 +210,7 @@ fn letter(lines: &str, (left, advance): (f64, f64), font_size: f64, found: &mut 
     };
     let place = |point: &[u8]| {
         let (x, y) = (digit(&point[0]), digit(&point[1]));
-        (left + (start + x * step) * font_size, (y - BASE) * UNIT * font_size)
+        (left + (start + x * step) * font_size, (y - BASE - rise) * UNIT * font_size)
     };
     for line in lines.split(' ') {
         let points: Vec<(f64, f64)> = line.as_bytes().chunks_exact(2).map(place).collect();
@@ -177,6 +232,22 @@ mod tests {
                 assert!(x >= 0.0 && x.max(to) <= width && y.min(end) > -8.0 && y.max(end) < 3.0, "{text}");
             }
         }
+    }
+
+    #[test]
+    fn letters_with_marks_have_strokes_of_their_own() {
+        let mut seen = std::collections::HashSet::new();
+        for c in "aàáâãäåāăąAÀÁÂÃÄÅcçćčiíïıoøöőOØÖuüůűſßñłŻ".chars() {
+            if !is_known(c) {
+                assert!("ſł".contains(c), "{c}");
+                continue;
+            }
+            let (strokes, width) = strokes(&c.to_string(), 10.0);
+            let key: Vec<_> = strokes.iter().map(|(from, to)| format!("{from:?}{to:?}")).collect();
+            assert!(seen.insert(key.concat()), "{c}");
+            assert!(strokes.iter().all(|&((x, _), (to, _))| x >= 0.0 && x.max(to) <= width + 0.01), "{c}");
+        }
+        assert!(!is_known('漢') && is_known('ö') && is_known('×') && is_known(' '));
     }
 
     #[test]

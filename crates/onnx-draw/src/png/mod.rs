@@ -24,6 +24,18 @@ pub fn png(picture: &Picture, style: &PictureStyle) -> Vec<u8> {
     encoded(&raster)
 }
 
+/// Returns the characters of a picture, each once, that [`png`] draws as boxes: those of other scripts than Latin.
+#[must_use]
+pub fn letters_without_strokes(picture: &Picture) -> Vec<char> {
+    let boxes = picture.boxes.iter().flat_map(|drawn| std::iter::once(&drawn.title).chain(&drawn.lines));
+    let labels = picture.lines.iter().filter_map(|line| line.label.as_ref().map(|(_, _, text)| text));
+    let mut found: Vec<char> =
+        boxes.chain(labels).flat_map(|text| text.chars()).filter(|&c| !font::is_known(c)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// The file: a head, the rows, and an end, each with its length and checksum.
 fn encoded(raster: &Raster) -> Vec<u8> {
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();

@@ -18,6 +18,9 @@ use wires::Wires;
 /// Weights that a node lists.
 const MOST_WEIGHTS: usize = 3;
 
+/// Scopes that the title of a part names.
+const MOST_NAMED: usize = 4;
+
 /// The places of nodes: their levels and boxes.
 pub(super) type Places = SecondaryMap<NodeId, (LevelId, usize)>;
 
@@ -161,7 +164,9 @@ impl<'m> Build<'m, '_> {
                 &[member] => self.node(cx, member, (task.level, index)),
                 _ => {
                     let title = match draft.component {
-                        _ if parts > 0 => self.part_title(cx, depth, &draft.members, (index + 1, parts)),
+                        _ if parts > 0 => {
+                            self.part_title(cx, depth, (task, &draft.members), (index + 1, parts))
+                        }
                         Some(component) => Self::title(cx, component, &draft),
                         None => String::new(),
                     };
@@ -207,40 +212,61 @@ impl<'m> Build<'m, '_> {
         }
     }
 
-    /// What a part of a level begins and ends with, and its number: `layer.0 … layer.7 (1 of 3)`. What all of it is in comes
-    /// before that.
+    /// What is in a part of a level, and its number: up to four scopes, `backbone, head (1 of 25)`, or the first and the last,
+    /// `layer.0 … layer.7 (1 of 3)`; the first and the last node if most of its nodes are in no scope. What all of it is in comes
+    /// before that, unless the whole picture is.
     fn part_title(
         &self,
         cx: &Graph<'m>,
         depth: usize,
-        members: &[u32],
+        (task, members): (&Task, &[u32]),
         (number, count): (usize, usize),
     ) -> String {
         let scope = |&member: &u32| cx.nodes.paths[member as usize].get(depth..).unwrap_or_default();
-        let first = members.first().map(scope).unwrap_or_default();
-        let common = |other: &[u32]| first.iter().zip(other).take_while(|(a, b)| a == b).count();
-        let shared = members.iter().map(|member| common(scope(member))).min().unwrap_or(0);
+        let shared = |members: &[u32]| {
+            let first = members.first().map(scope).unwrap_or_default();
+            let common = |other: &[u32]| first.iter().zip(other).take_while(|(a, b)| a == b).count();
+            members.iter().map(|member| common(scope(member))).min().unwrap_or(0)
+        };
         let text = |&component: &u32| {
             let title = cx.titles.get(&component).copied();
             title.or_else(|| cx.paths.texts.get(component as usize).copied()).unwrap_or_default()
         };
-        let end = |member: Option<&u32>| {
-            let Some(member) = member else { return String::new() };
-            let record = self.model.node(cx.drawn[*member as usize]);
-            let own = self.model.str(record.name()).rsplit('/').find(|text| !text.is_empty());
-            let own = own.unwrap_or(self.model.str(record.op()));
-            shortened(scope(member).get(shared).map_or(own, text), 16)
-        };
+        let common = shared(members);
+        let is_known = if task.is_outermost { shared(&task.members) } else { 0 };
         let mut title = String::new();
-        for component in first.iter().take(shared) {
+        let outer = members.first().map(scope).unwrap_or_default();
+        for component in outer.iter().take(common).skip(is_known) {
             title.push_str(&shortened(text(component), 24));
             title.push('/');
         }
-        let (first, last) = (end(members.first()), end(members.last()));
-        title.push_str(&first);
-        if first != last {
-            title.push_str(" … ");
-            title.push_str(&last);
+        let inner: Vec<&u32> = members.iter().filter_map(|member| scope(member).get(common)).collect();
+        let mut seen = HashSet::new();
+        let scopes: Vec<String> = inner
+            .iter()
+            .filter(|&&component| seen.insert(component))
+            .map(|component| shortened(text(component), 16))
+            .collect();
+        let node = |member: Option<&u32>| {
+            let record = self.model.node(cx.drawn[*member? as usize]);
+            let own = self.model.str(record.name()).rsplit('/').find(|text| !text.is_empty());
+            Some(shortened(own.unwrap_or(self.model.str(record.op())), 16))
+        };
+        let has_scopes = inner.len() * 2 >= members.len();
+        let ends = match scopes.as_slice() {
+            [first, .., last] if has_scopes && scopes.len() > MOST_NAMED => {
+                [Some(first.clone()), Some(last.clone())]
+            }
+            _ => [node(members.first()), node(members.last())],
+        };
+        match (has_scopes, ends) {
+            (true, _) if (1..=MOST_NAMED).contains(&scopes.len()) => title.push_str(&scopes.join(", ")),
+            (_, [Some(first), Some(last)]) if first != last => {
+                title.push_str(&first);
+                title.push_str(" … ");
+                title.push_str(&last);
+            }
+            (_, [first, _]) => title.push_str(&first.unwrap_or_default()),
         }
         format!("{title} ({number} of {count})")
     }

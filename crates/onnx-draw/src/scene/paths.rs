@@ -7,6 +7,9 @@ use onnx_ir::{Model, NodeId};
 /// Components of a path that count; deeper ones are parts of the last.
 const MOST_DEPTH: usize = 24;
 
+/// What PyTorch writes as the scope of a node whose module is not known.
+const NO_SCOPE: &str = "_empty_nn_module_stack_from_metadata_hook";
+
 /// The scopes of nodes, as numbers of components.
 #[derive(Default)]
 pub(super) struct Paths<'a> {
@@ -122,7 +125,7 @@ fn named(text: &str) -> Vec<&str> {
 fn relative<'a>(parts: &[&'a str]) -> Vec<&'a str> {
     let mut outer = "";
     let mut found = Vec::new();
-    for &part in parts.iter().filter(|part| !part.is_empty()) {
+    for &part in parts.iter().filter(|part| !part.is_empty() && **part != NO_SCOPE) {
         let inner = part.strip_prefix(outer).and_then(|rest| rest.strip_prefix('.'));
         found.push(inner.filter(|inner| !outer.is_empty() && !inner.is_empty()).unwrap_or(part));
         outer = part;
@@ -154,6 +157,8 @@ mod tests {
         assert!(of_name("Conv_12").is_empty() && of_name("").is_empty() && of_name("///").is_empty());
         assert_eq!(relative(&list("['', 'm', 'm.bert', 'where']")), ["m", "bert"]);
         assert_eq!(relative(&named(": W/m: a.B/m.bert: c.D/where: aten.where")), ["m", "bert"]);
+        let unknown = "['', '_empty_nn_module_stack_from_metadata_hook', 'node_Shape_0']";
+        assert!(relative(&list(unknown)).is_empty());
         assert!(relative(&list("[]")).is_empty() && relative(&named("")).is_empty());
     }
 }

@@ -372,8 +372,26 @@ fn parts_say_what_they_begin_and_end_with() {
     );
     // A name of the model that looks like a number of a part is a name.
     let found = titles(&chain(200, &|index| format!("/m/part {}/op/Relu_{index}", index / 2)));
-    assert!(found.len() > 1 && found.iter().all(|title| title.starts_with("m/part ")), "{found:?}");
+    assert!(found.len() > 1 && found.iter().all(|title| title.starts_with("part ")), "{found:?}");
+    // Scopes are named if most nodes are in them, and what the whole picture is in is not.
+    let found = titles(&chain(120, &|index| match index {
+        0..40 => format!("/net/{}/Relu_{index}", ["body", "neck", "head"][index / 15]),
+        _ => format!("/net/Relu_{index}"),
+    }));
+    assert!(found[0].starts_with("body, neck, head (1 of "), "{found:?}");
+    assert!(found[1].starts_with("Relu_"), "{found:?}");
     // Nodes without names have operators.
     let found = titles(&chain(100, &|_| String::new()));
     assert!(found[0].starts_with("Relu (1 of "), "{found:?}");
+}
+
+#[test]
+fn sizes_that_are_formulas_are_in_parentheses() {
+    let model = model(
+        "g (float[N, past, 8] x, float[N, seq, 8] z) => (float[a, b, c] y) { y = Concat <axis = 1> (x, z) }",
+    );
+    let inference = infer(&model, &InferOptions::default());
+    let scene = Scene::new(&model, &SceneOptions::default().with_inference(Some(&inference)));
+    let output = &scene.level(scene.root()).unwrap().items[3];
+    assert!(["N×(past + seq)×8", "N×(seq + past)×8"].contains(&output.lines[0].as_str()), "{output:?}");
 }
