@@ -9,7 +9,8 @@ use super::InputArgs;
 const VIEW_EXAMPLES: &str = "\
 The page is served on the loopback address, under a token that changes with each call; other
 programs and other pages cannot read it without the token. The file is read, never written: `Save`
-downloads a copy. The command ends when the page is closed, or with Ctrl-C.
+downloads a copy. Each tab changes a model of its own. The command ends when the last tab is
+closed, or with Ctrl-C.
 
 Examples:
   onnx view model.onnx
@@ -33,7 +34,7 @@ pub(crate) struct ViewArgs {
     /// Do not open a browser; print the address on standard output.
     #[arg(long)]
     pub(crate) no_browser: bool,
-    /// Do not end when the page is closed.
+    /// Do not end when the last tab is closed.
     #[arg(long)]
     pub(crate) stay: bool,
     /// Show what could be decoded of a file with errors.

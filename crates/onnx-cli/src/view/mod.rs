@@ -3,6 +3,7 @@
 mod http;
 mod served;
 mod server;
+mod tabs;
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! The server of a page: several connections at once, so that a slow one delays no other.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,11 +12,12 @@ use onnx_page::Session;
 
 use super::http::{ReadError, Request, Response};
 use super::page;
+use super::tabs::{Tabs, random};
 use crate::exit::{Failure, Outcome};
 
-/// Time after the page was closed in which it can be loaded again.
+/// Time after the last tab was closed in which the page can be loaded again.
 const GRACE: Duration = Duration::from_secs(4);
-/// How often the server looks whether the page was closed.
+/// How often the server looks whether all tabs were closed.
 const LOOK: Duration = Duration::from_millis(200);
 /// Connections at most, each of which has a thread. A browser uses six.
 const MOST_CONNECTIONS: usize = 32;
@@ -29,12 +29,13 @@ const BYTES_PER_SECOND: u64 = 1 << 20;
 /// The stack of a thread: models are graphs in graphs.
 const STACK: usize = 16 << 20;
 /// What is said when a defect ended the work on a request.
-const DEFECT: &str = "a defect of the program ended the work on the model: start `onnx view` again";
+const DEFECT: &str = "a defect of the program ended the work on the model: reload the page, which shows the model without the changes";
+/// What is said to a tab whose session was dropped.
+const GONE: &str = "this tab was closed, and its changes with it: reload the page";
 
-/// A session with its address.
+/// The sessions of the tabs, with their address.
 pub(super) struct Server {
-    /// Requests about the model wait for each other.
-    session: Mutex<Session>,
+    tabs: Tabs,
     token: String,
     port: u16,
     state: Mutex<State>,
@@ -50,29 +51,20 @@ struct State {
     answering: usize,
     /// How many of those save the model.
     saving: usize,
-    /// The number of the last connection of the page.
-    page: u64,
-    /// The time at which the page was closed.
-    closed: Option<Instant>,
-}
-
-/// 128 bits that other programs cannot guess: the standard library seeds its hash tables with random numbers of the system.
-fn token() -> String {
-    let number = || RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", number(), number())
+    /// The time of the last request with the token.
+    seen: Option<Instant>,
 }
 
 impl Server {
     pub(super) fn new(session: Session, port: u16) -> Arc<Self> {
-        let (session, state) = (Mutex::new(session), Mutex::default());
-        Arc::new(Self { session, token: token(), port, state })
+        Arc::new(Self { tabs: Tabs::new(session), token: random(), port, state: Mutex::default() })
     }
 
     pub(super) fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
-    /// Answers requests until the page is closed.
+    /// Answers requests until the last tab is closed.
     pub(super) fn serve(self: &Arc<Self>, listener: TcpListener, stays: bool) -> Result<Outcome, Failure> {
         let server = Arc::clone(self);
         let accept = move || {
@@ -87,9 +79,11 @@ impl Server {
         thread::Builder::new().name("connections".to_owned()).spawn(accept).map_err(Failure::new)?;
         loop {
             thread::sleep(LOOK);
+            let is_closed = self.tabs.end_closed(GRACE);
             let state = self.state();
-            let is_closed = state.closed.is_some_and(|closed| closed.elapsed() > GRACE);
-            if !stays && is_closed && state.saving == 0 {
+            // A page that is loaded has no tab before its script runs.
+            let is_quiet = state.seen.is_some_and(|seen| seen.elapsed() > GRACE);
+            if !stays && is_closed && is_quiet && state.saving == 0 {
                 return Ok(Outcome::Fine);
             }
         }
@@ -163,38 +157,44 @@ impl Server {
         else {
             return Response::error(404);
         };
-        let is_end = path == "/bye" && request.method == "POST";
-        self.seen(number, is_end);
+        self.state().seen = Some(Instant::now());
         match (request.method.as_str(), path) {
-            _ if is_end => Response::new("text/plain", Vec::new()),
             ("GET", "/") => Response::new("text/html; charset=utf-8", page().into()),
             ("GET", "/viewer.js") => {
                 Response::new("text/javascript; charset=utf-8", onnx_draw::VIEWER.into())
             }
             ("GET", "/page.css") => Response::new("text/css; charset=utf-8", onnx_draw::STYLE_SHEET.into()),
-            ("GET", "/model") => match self.session.lock().map(|session| session.save()) {
-                Ok(Ok(bytes)) => Response::new("application/octet-stream", bytes),
-                Ok(Err(message)) => Response::failed(&message),
-                Err(_) => Response::failed(DEFECT),
+            ("POST", "/open") => match self.tabs.open(std::str::from_utf8(&request.body).unwrap_or_default())
+            {
+                Ok(tab) => Response::new("text/plain", tab.into_bytes()),
+                Err(message) => Response::failed(&message),
             },
-            ("POST", "/call") => match (std::str::from_utf8(&request.body), self.session.lock()) {
-                (Ok(text), Ok(mut session)) => {
-                    Response::new("application/json", session.call(text).into_bytes())
-                }
-                (Err(_), _) => Response::error(400),
-                (_, Err(_)) => Response::failed(DEFECT),
+            (method, path) => match path.strip_prefix('/').and_then(|path| path.split_once('/')) {
+                Some((tab, name)) => self.answer_tab(number, (tab, method, name), &request.body),
+                None => Response::error(404),
             },
-            _ => Response::error(404),
         }
     }
 
-    /// Notes a request of the page. Requests may be read in another order than they were sent: one that says that the page is closed
-    /// does not count if the page was loaded again after it.
-    fn seen(&self, number: u64, is_end: bool) {
-        let mut state = self.state();
-        if number >= state.page {
-            state.page = number;
-            state.closed = is_end.then(Instant::now);
+    /// Answers a request of a tab about its session.
+    fn answer_tab(&self, number: u64, (tab, method, name): (&str, &str, &str), body: &[u8]) -> Response {
+        match (method, name) {
+            ("POST", "bye") => {
+                self.tabs.close(tab, number);
+                return Response::new("text/plain", Vec::new());
+            }
+            ("GET", "model") | ("POST", "call") => {}
+            _ => return Response::error(404),
+        }
+        let Some(session) = self.tabs.session(tab, number) else { return Response::failed(GONE) };
+        let Ok(mut session) = session.lock() else { return Response::failed(DEFECT) };
+        match (name, std::str::from_utf8(body)) {
+            ("model", _) => match session.save() {
+                Ok(bytes) => Response::new("application/octet-stream", bytes),
+                Err(message) => Response::failed(&message),
+            },
+            (_, Ok(text)) => Response::new("application/json", session.call(text).into_bytes()),
+            (_, Err(_)) => Response::error(400),
         }
     }
 }

@@ -24,6 +24,8 @@ struct Served {
     address: String,
     /// The path of the page, with the token.
     path: String,
+    /// The path of the first tab.
+    tab: String,
 }
 
 impl Served {
@@ -37,7 +39,18 @@ impl Served {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let (address, token) = line.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
         assert!(address.starts_with("127.0.0.1:") && token.len() == 33, "{line}");
-        Self { child, address: address.to_owned(), path: format!("/{token}") }
+        let (address, path) = (address.to_owned(), format!("/{token}"));
+        let mut served = Self { child, address, path, tab: String::new() };
+        served.tab = served.open("");
+        served
+    }
+
+    /// Opens a tab that had a path before, and returns its path.
+    fn open(&self, previous: &str) -> String {
+        let previous = previous.rsplit('/').nth(1).unwrap_or_default();
+        let (status, tab) = self.ask("POST", &format!("{}open", self.path), previous);
+        assert_eq!(status, "200", "{tab}");
+        format!("{}{tab}/", self.path)
     }
 
     fn connect(&self) -> TcpStream {
@@ -65,13 +78,21 @@ impl Served {
     }
 
     fn call(&self, request: &str) -> String {
-        let (status, answer) = self.ask("POST", &format!("{}call", self.path), request);
+        self.call_of(&self.tab, request)
+    }
+
+    fn call_of(&self, tab: &str, request: &str) -> String {
+        let (status, answer) = self.ask("POST", &format!("{tab}call"), request);
         assert_eq!(status, "200", "{answer}");
         answer
     }
 
+    fn close(&self, tab: &str) {
+        assert_eq!(self.ask("POST", &format!("{tab}bye"), "").0, "200");
+    }
+
     fn ends(mut self) {
-        assert_eq!(self.ask("POST", &format!("{}bye", self.path), "").0, "200");
+        self.close(&self.tab);
         assert!(self.child.wait().unwrap().success());
     }
 }
@@ -96,6 +117,33 @@ fn a_page_is_served_until_it_is_closed() {
         assert_eq!(served.ask(method, wrong, "").0, "404", "{wrong}");
     }
     served.ends();
+}
+
+#[test]
+fn tabs_do_not_change_each_other() {
+    let folder = Folder::with("m.onnxtxt", &MODEL.replace("a = Relu (x)", "i = Identity (x)  a = Relu (i)"));
+    let mut served = Served::new(&folder, "m.onnxtxt");
+    let nodes = |served: &Served, tab: &str| {
+        let overview = served.call_of(tab, r#"{"call":"overview"}"#);
+        let (_, rest) = overview.split_once(r#"["nodes",""#).unwrap();
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let (one, two) = (served.tab.clone(), served.open(""));
+    assert!(served.call_of(&two, r#"{"call":"simplify"}"#).contains("edits"));
+    assert_eq!((nodes(&served, &one), nodes(&served, &two)), ("3".to_owned(), "2".to_owned()));
+    // One is closed, and the other one works longer than the page may be loaded again.
+    served.close(&one);
+    std::thread::sleep(Duration::from_secs(6));
+    assert!(served.child.try_wait().unwrap().is_none());
+    let (status, message) = served.ask("POST", &format!("{one}call"), r#"{"call":"overview"}"#);
+    assert_eq!(status, "500");
+    assert!(message.contains("this tab was closed"), "{message}");
+    // A tab that is loaded again has its changes.
+    served.close(&two);
+    let again = served.open(&two);
+    assert_eq!(nodes(&served, &again), "2");
+    served.close(&again);
+    assert!(served.child.wait().unwrap().success());
 }
 
 #[test]
@@ -184,7 +232,7 @@ fn files_that_become_shorter_are_errors() {
     let served = Served::new(&folder, "inside.onnx");
     cut("inside.onnx");
     assert!(served.call(WEIGHT).contains("16383"));
-    assert_eq!(served.ask("GET", &format!("{}model", served.path), "").0, "200");
+    assert_eq!(served.ask("GET", &format!("{}model", served.tab), "").0, "200");
     served.ends();
     // What is read where it is needed is missing.
     let served = Served::new(&folder, "outside.onnx");
