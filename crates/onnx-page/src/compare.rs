@@ -20,7 +20,7 @@ const MOST_CHANGES: usize = 500;
 const MOST_ASPECTS: usize = 12;
 
 /// The nodes that correspond.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Pairs {
     /// The older node of each newer one.
     older: SecondaryMap<NodeId, NodeId>,

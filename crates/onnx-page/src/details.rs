@@ -3,17 +3,16 @@
 use std::collections::HashSet;
 
 use onnx_diag::Clean;
-use onnx_draw::{ItemKind, number_text, shown, stored_weight, type_text};
-use onnx_eval::{Extremum, Statistics};
+use onnx_draw::{ItemKind, shown, stored_weight, type_text};
 use onnx_ir::{Callee, Model, NodeId, ValueId};
 use onnx_schema::{Formal, Schema, versions};
 use onnx_select::{Element, Selectors};
-use onnx_types::tensor::Tensor;
-use onnx_weights::{Anomaly, anomalies, weights};
+use onnx_types::Symbol;
 use serde_json::{Value, json};
 
+use crate::about;
 use crate::group;
-use crate::queries::{full, grouped, limited, line, place};
+use crate::queries::{full, limited, line, place};
 use crate::request::Place;
 use crate::session::Session;
 
@@ -21,26 +20,76 @@ use crate::session::Session;
 const MOST_VALUES: usize = 500;
 /// Users of a value that are listed.
 const MOST_USERS: usize = 40;
-/// Elements of a weight that are listed.
-const MOST_ELEMENTS: usize = 24;
+/// Nodes without a box that are listed.
+const MOST_FOLDED: usize = 200;
+/// Characters of a documentation.
+const MOST_DOCUMENTATION: usize = 4_000;
 
-/// Everything about a box.
-pub(crate) fn details(session: &Session, level: usize, item: usize) -> Result<Value, String> {
+/// The nodes that compute the weights of a node, such as `DequantizeLinear`: they have no boxes. Those that the node uses come first.
+pub(crate) fn folded(model: &Model, node: NodeId) -> Vec<NodeId> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    let mut last = vec![node];
+    while !last.is_empty() && found.len() < MOST_FOLDED {
+        let operands = last.iter().flat_map(|&node| model.node(node).inputs().flatten());
+        let weights = operands.filter(|&value| stored_weight(model, value).is_some());
+        last = weights
+            .filter_map(|value| model.value(value).producer())
+            .filter(|&maker| seen.insert(maker))
+            .take(MOST_FOLDED - found.len())
+            .collect();
+        found.extend(&last);
+    }
+    found
+}
+
+/// The node of a box, or one that computes its weights.
+pub(crate) fn node_at(
+    session: &Session,
+    (level, item): Place,
+    index: Option<usize>,
+) -> Result<NodeId, String> {
+    let found = session.scene.level(level).and_then(|level| level.items.get(item));
+    let Some(ItemKind::Node(node)) = found.map(|item| item.kind) else {
+        return Err("the box is not a node".to_owned());
+    };
+    let Some(index) = index else { return Ok(node) };
+    folded(&session.model, node).get(index).copied().ok_or_else(|| "the node does not exist".to_owned())
+}
+
+/// The position of a node among those that compute the weights of the node with the box; `None` for that node itself.
+pub(crate) fn folded_at(session: &Session, node: NodeId) -> Option<usize> {
+    let (level, item) = session.scene.place(node)?;
+    let host = node_at(session, (level, item), None).ok().filter(|&host| host != node)?;
+    folded(&session.model, host).iter().position(|&other| other == node)
+}
+
+/// Everything about a box, or about a node that computes a weight of the node with the box.
+pub(crate) fn details(session: &Session, at: Place, index: Option<usize>) -> Result<Value, String> {
+    let (level, item) = at;
+    if index.is_some() {
+        let mut answer = node_details(session, node_at(session, at, index)?);
+        answer["of"] = json!(line(session, Element::Node(node_at(session, at, None)?)));
+        return Ok(answer);
+    }
     let found =
         session.scene.level(level).and_then(|level| level.items.get(item)).ok_or("the box does not exist")?;
     let model = &session.model;
     match found.kind {
         ItemKind::Node(node) => Ok(node_details(session, node)),
         ItemKind::Group => Ok(group::details(session, &found.title, &session.scene.nodes_in(level, item))),
-        ItemKind::Graph(_) => {
+        ItemKind::Graph(graph) => {
             let rows: Vec<[String; 2]> =
                 found.lines.iter().map(|line| ["contents".to_owned(), line.clone()]).collect();
-            Ok(json!({ "title": found.title, "rows": rows, "lists": [] }))
+            let lists = about::graph_lists(session, graph);
+            Ok(json!({ "title": found.title, "rows": rows, "lists": filled(lists) }))
         }
         _ => {
             let values = found.values.iter().take(MOST_VALUES);
             let rows: Vec<[String; 2]> = values.map(|&value| value_row(session, model, value)).collect();
             let mut lists = vec![users(session, &found.values)];
+            lists.push(json!({ "title": "Declared otherwise", "rows": declared(session, &found.values) }));
+            lists.push(json!({ "title": "Documentation", "rows": value_docs(model, &found.values) }));
             if found.kind == ItemKind::Output {
                 lists.insert(0, makers(session, &found.values));
             }
@@ -51,6 +100,34 @@ pub(crate) fn details(session: &Session, level: usize, item: usize) -> Result<Va
 
 pub(crate) fn value_row(session: &Session, model: &Model, value: ValueId) -> [String; 2] {
     [full(model.str(model.value(value).name())), type_text(model, Some(&session.inference), value)]
+}
+
+/// The declared types of values whose inferred types are shown, if the texts differ.
+fn declared(session: &Session, values: &[ValueId]) -> Vec<[String; 2]> {
+    let model = &session.model;
+    let differs = |&value: &ValueId| {
+        let [name, inferred] = value_row(session, model, value);
+        let declared = type_text(model, None, value);
+        (model.ty(value).is_some() && declared != inferred).then_some([name, declared])
+    };
+    values.iter().take(MOST_VALUES).filter_map(differs).collect()
+}
+
+/// The documentation of values that have one.
+pub(crate) fn value_docs(model: &Model, values: &[ValueId]) -> Vec<[String; 2]> {
+    let mut rows = Vec::new();
+    for &value in values.iter().take(MOST_VALUES) {
+        let record = model.value(value);
+        rows.extend(documented(model, &full(model.str(record.name())), record.doc()));
+    }
+    rows
+}
+
+/// A row with a documentation, if there is one.
+pub(crate) fn documented(model: &Model, name: &str, doc: Symbol) -> Option<[String; 2]> {
+    let text = model.str(doc);
+    let row = || [name.to_owned(), Clean(&limited(text, MOST_DOCUMENTATION)).to_string()];
+    (!text.is_empty()).then(row)
 }
 
 fn node_details(session: &Session, node: NodeId) -> Value {
@@ -64,12 +141,8 @@ fn node_details(session: &Session, node: NodeId) -> Value {
     let mut lists = operand_lists(session, node, schema);
     lists.push(json!({ "title": "Attributes", "rows": attributes(model, node, schema) }));
     lists.push(json!({ "title": "Why a type is not known", "rows": unknown(session, node) }));
-    let metadata: Vec<[String; 2]> = record
-        .metadata()
-        .iter()
-        .map(|entry| [shown(model.str(entry.key())), Clean(&limited(entry.value(), 2_000)).to_string()])
-        .collect();
-    lists.push(json!({ "title": "Metadata", "rows": metadata }));
+    lists.push(about::metadata(model, record.metadata()));
+    lists.push(json!({ "title": "Computed weights", "rows": folded_rows(session, node), "folded": true }));
     let weights: Vec<Value> = record
         .inputs()
         .enumerate()
@@ -90,6 +163,11 @@ fn node_details(session: &Session, node: NodeId) -> Value {
         answer["documentation"] = documentation(schema);
     }
     answer
+}
+
+/// The nodes that compute weights of a node, in the order of [`folded`].
+fn folded_rows(session: &Session, node: NodeId) -> Vec<[String; 1]> {
+    folded(&session.model, node).into_iter().map(|node| [line(session, Element::Node(node))]).collect()
 }
 
 /// What a node is: its name, its operator and the version of that, its selector and its cost.
@@ -116,6 +194,10 @@ fn node_rows(
     }
     if let Some(selector) = selector {
         rows.push(["selector".to_owned(), Clean(selector).to_string()]);
+    }
+    rows.extend(documented(model, "documentation", record.doc()));
+    if let Callee::Function(function) = model.callee(node, &session.registry) {
+        rows.extend(about::function_rows(model, function));
     }
     if let Some(cost) = session.marks.cost.get(node) {
         rows.push(["operations".to_owned(), format!("{cost}")]);
@@ -214,59 +296,6 @@ fn documentation(schema: &Schema) -> Value {
     };
     let text = format!("{domain} {name}, version {}", schema.since_version());
     json!({ "text": text, "address": format!("https://onnx.ai/onnx/operators/{page}.html") })
-}
-
-/// The statistics of a weight: the operand of a node at a position. They are those of what is stored.
-pub(crate) fn weight(session: &Session, (level, item): Place, input: usize) -> Result<Value, String> {
-    let model = &session.model;
-    let found = session.scene.level(level).and_then(|level| level.items.get(item));
-    let Some(ItemKind::Node(node)) = found.map(|item| item.kind) else {
-        return Err("the box is not a node".to_owned());
-    };
-    let operand = model.node(node).input(input).ok_or("the operand is absent")?;
-    let value = stored_weight(model, operand).ok_or("the operand is not a weight")?;
-    let of_node = || model.node(model.value(value).producer()?).constant_tensor();
-    let listed = || weights(model).into_iter().find(|weight| weight.value == Some(value));
-    let tensor = model.constant_tensor(value).cloned().or_else(of_node);
-    let tensor = tensor.or_else(|| listed().map(|weight| weight.tensor.clone()));
-    let mut answer =
-        statistics(session, &tensor.ok_or("the elements of the operand are not stored as numbers")?)?;
-    answer["name"] = json!(value_row(session, model, value)[0]);
-    if value != operand
-        && let Some(rows) = answer["rows"].as_array_mut()
-    {
-        rows.insert(0, json!(["stored as", value_row(session, model, value).join(" ")]));
-    }
-    Ok(answer)
-}
-
-fn statistics(session: &Session, tensor: &Tensor) -> Result<Value, String> {
-    let read = Statistics::read(tensor, &*session.source, &session.execution.interrupt);
-    let found = read.map_err(|error| Clean(&error.to_string()).to_string())?;
-    let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), number_text);
-    let extremum = |end: Option<Extremum>| number(end.map(Extremum::to_f64));
-    let mut rows = vec![
-        ["elements".to_owned(), grouped(found.elements)],
-        ["bytes".to_owned(), grouped(found.bytes)],
-        ["smallest".to_owned(), extremum(found.min)],
-        ["greatest".to_owned(), extremum(found.max)],
-        ["mean".to_owned(), number(found.mean)],
-        ["standard deviation".to_owned(), number(found.deviation)],
-    ];
-    let counts = [("zeros", found.zeros), ("not a number", found.nans), ("infinite", found.infinities)];
-    for (name, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
-        rows.push([name.to_owned(), grouped(count)]);
-    }
-    let anomalies: Vec<&str> = anomalies(&found).into_iter().map(Anomaly::name).collect();
-    if !anomalies.is_empty() {
-        rows.push(["unusual".to_owned(), anomalies.join(", ")]);
-    }
-    let elements: Vec<String> = tensor
-        .iter_f64(&*session.source)
-        .map(|elements| elements.take(MOST_ELEMENTS).map(number_text).collect())
-        .unwrap_or_default();
-    let histogram = found.histogram.map(|histogram| histogram.counts.to_vec());
-    Ok(json!({ "name": "", "rows": rows, "histogram": histogram, "elements": elements }))
 }
 
 /// The attributes of a node, and the defaults of those that are absent.

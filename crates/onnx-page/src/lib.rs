@@ -18,6 +18,7 @@
 //! scene, [`mark_changes`] those that differ from another model. They decide nothing themselves.
 #![forbid(unsafe_code)]
 
+mod about;
 mod compare;
 mod details;
 mod edits;
@@ -31,6 +32,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod versions;
+mod weight;
 
 pub use compare::{PageSide, mark_changes};
 pub use facts::{block_groups, findings, mark_cost, mark_findings, model_cost};

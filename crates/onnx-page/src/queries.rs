@@ -9,6 +9,8 @@ use onnx_select::{Element, ModelFacts, Selection, Selectors};
 use onnx_text::{PrintOptions, print_graph, print_nodes};
 use serde_json::{Value, json};
 
+use crate::about::imports;
+use crate::details::folded_at;
 use crate::facts;
 use crate::request::Place;
 use crate::session::Session;
@@ -34,18 +36,10 @@ const MOST_ENDS: usize = 40;
 pub(crate) fn overview(session: &Session) -> Value {
     let model = &session.model;
     let info = model.info();
-    let imports: Vec<String> = info
-        .opset_imports
-        .iter()
-        .map(|import| {
-            let domain = model.str(import.domain());
-            format!("{} {}", if domain.is_empty() { "ai.onnx" } else { domain }, import.version())
-        })
-        .collect();
     let producer = shown(model.str(info.producer_name));
     let facts = json!([
         ["nodes", model.node_count().to_string()],
-        ["operator sets", shown(&imports.join(", "))],
+        ["operator sets", imports(model, &info.opset_imports)],
         ["IR version", info.ir_version.to_string()],
         ["producer", producer],
     ]);
@@ -132,15 +126,20 @@ pub(crate) fn search(session: &Session, text: &str) -> Value {
             found
         }
     };
-    let hits: Vec<Value> = elements
-        .iter()
-        .filter_map(|&element| {
-            let (level, item) = place(session, element)?;
-            Some(json!({ "label": line(session, element), "level": level, "item": item }))
-        })
+    let mut placed = elements.iter().filter_map(|&element| Some((element, place(session, element)?)));
+    let hits: Vec<Value> = placed
+        .by_ref()
         .take(MOST_HITS)
+        .map(|(element, (level, item))| {
+            let mut hit = json!({ "label": line(session, element), "level": level, "item": item });
+            if let Some(index) = element.node(model).and_then(|node| folded_at(session, node)) {
+                hit["folded"] = json!(index);
+            }
+            hit
+        })
         .collect();
-    let mut answer = json!({ "count": elements.len(), "hits": hits });
+    let count = hits.len() + placed.count();
+    let mut answer = json!({ "count": count, "hits": hits, "hidden": elements.len() - count });
     if !note.is_null() {
         answer["note"] = note;
     }

@@ -30,15 +30,22 @@ pub(crate) enum Request {
         from: Place,
         to: Place,
     },
+    /// What the model says of itself.
+    Model,
+    /// A box; with `folded`, a node that computes a weight of the node with the box.
     Details {
         level: usize,
         item: usize,
+        #[serde(default)]
+        folded: Option<usize>,
     },
     /// The statistics of a weight, by the position of the operand.
     Weight {
         level: usize,
         item: usize,
         input: usize,
+        #[serde(default)]
+        folded: Option<usize>,
     },
     Findings,
     Repair,

@@ -23,6 +23,7 @@ const MOST_ROWS: usize = 2_000;
 const MOST_ELEMENTS: usize = 8;
 
 /// What is known of a value of a run.
+#[derive(Clone)]
 struct Seen {
     ty: String,
     statistics: Option<Statistics>,
@@ -59,7 +60,7 @@ impl Seen {
 }
 
 /// The values of a run; those of a loop are of its last iteration.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Values(SecondaryMap<ValueId, Seen>);
 
 impl Values {

@@ -18,12 +18,14 @@ use crate::compare::Pairs;
 use crate::edits::Change;
 use crate::request::{Request, Sided};
 use crate::run::Values;
-use crate::{compare, details, edits, facts, open, queries, run, versions};
+use crate::{about, compare, details, edits, facts, open, queries, run, versions, weight};
 
 /// Changes that can be undone.
 const MOST_UNDO: usize = 20;
 
-/// A model with its inferred types and its scene, and another model with which it is compared.
+/// A model with its inferred types and its scene, and another model with which it is compared. A copy shares the external data and
+/// nothing else.
+#[derive(Clone)]
 pub struct Session {
     pub(crate) title: String,
     pub(crate) model: Model,
@@ -170,8 +172,11 @@ impl Session {
             Request::Level { .. } => Ok(Value::Null),
             Request::Search { text } => Ok(queries::search(self, &text)),
             Request::Path { from, to } => queries::path(self, from, to),
-            Request::Details { level, item } => details::details(self, level, item),
-            Request::Weight { level, item, input } => details::weight(self, (level, item), input),
+            Request::Model => Ok(about::model(self)),
+            Request::Details { level, item, folded } => details::details(self, (level, item), folded),
+            Request::Weight { level, item, input, folded } => {
+                weight::weight(self, details::node_at(self, (level, item), folded)?, input)
+            }
             Request::Findings => Ok(queries::findings(self)),
             Request::Cost { sizes } => {
                 let (answer, marks) = queries::cost(self, &sizes)?;

@@ -332,7 +332,7 @@ g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, int8[2] q = 
 }"#;
     let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
     for (operator, stored, greatest) in
-        [("MatMul()", Some("w "), "4"), ("Add()", Some("q int8"), "7"), ("Mul()", None, "9")]
+        [("MatMul()", Some("w "), "4"), ("Add()", None, "3.5"), ("Mul()", None, "9")]
     {
         let found = ok(&mut session, &json!({ "call": "search", "text": operator }));
         let (level, item) = (&found["hits"][0]["level"], &found["hits"][0]["item"]);
@@ -344,6 +344,93 @@ g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, int8[2] q = 
         let found = rows.iter().find(|row| row[0] == "stored as").map(|row| row[1].as_str().unwrap());
         assert_eq!(found.is_some(), stored.is_some(), "{operator}: {weight}");
         assert!(found.unwrap_or_default().starts_with(stored.unwrap_or_default()), "{operator}: {weight}");
+        // Real values, and the integers that are stored.
+        let is_quantized = operator == "Add()";
+        assert_eq!(weight["stored"].is_object(), is_quantized, "{operator}: {weight}");
+        if is_quantized {
+            assert_eq!((&weight["name"], &weight["elements"]), (&json!("z"), &json!(["2.5", "3.5"])));
+            assert_eq!(weight["stored"]["name"], "q int8 2");
+            assert_eq!(weight["stored"]["elements"], json!(["5", "7"]));
+        }
+    }
+}
+
+#[test]
+fn nodes_without_a_box_are_reached() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N, 2] x) => (float[N, 2] y) <int8[2] q = {5, 7}> {
+  s = Constant <value_float = 0.5> ()
+  ["dq"] z = DequantizeLinear <axis = 0> (q, s)
+  ["sum"] y = Add (x, z)
+}"#;
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    let found = ok(&mut session, &json!({ "call": "search", "text": "DequantizeLinear()" }));
+    let hit = &found["hits"][0];
+    assert_eq!(hit["folded"], 0, "{found}");
+    let of_box = json!({ "call": "details", "level": hit["level"], "item": hit["item"] });
+    let details = ok(&mut session, &of_box);
+    assert_eq!(details["title"], "Add");
+    let list = details["lists"].as_array().unwrap().iter().find(|list| list["folded"] == true).unwrap();
+    assert_eq!(list["rows"], json!([["DequantizeLinear  dq"], ["Constant"]]));
+    let mut of_node = of_box;
+    of_node["folded"] = json!(0);
+    let details = ok(&mut session, &of_node);
+    assert_eq!((&details["title"], &details["of"]), (&json!("DequantizeLinear"), &json!("Add  sum")));
+    of_node["call"] = json!("weight");
+    of_node["input"] = json!(0);
+    assert_eq!(ok(&mut session, &of_node)["elements"], json!(["5", "7"]));
+    of_node["folded"] = json!(9);
+    assert_eq!(error(&mut session, &of_node.to_string()), "the node does not exist");
+}
+
+#[test]
+fn matches_beyond_the_list_are_counted() {
+    let nodes: Vec<String> = (0..700).map(|index| format!("v{index} = Relu (x)")).collect();
+    let text = format!(
+        r#"<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] v0) <float[2] unused = {{1, 2}}> {{ {} }}"#,
+        nodes.join("\n")
+    );
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    let found = ok(&mut session, &json!({ "call": "search", "text": "Relu()" }));
+    assert_eq!((&found["count"], &found["hidden"]), (&json!(700), &json!(0)));
+    assert_eq!(found["hits"].as_array().unwrap().len(), 500);
+    let found = ok(&mut session, &json!({ "call": "search", "text": "unused" }));
+    assert_eq!((&found["count"], &found["hidden"]), (&json!(0), &json!(1)), "{found}");
+}
+
+#[test]
+fn a_model_says_what_it_is() {
+    let bytes = onnx_formats::read_text(
+        onnx_formats::MessageType::MODEL,
+        br#"ir_version: 10 producer_name: "maker" producer_version: "2.1" domain: "org.example" model_version: 7
+            doc_string: "what it is for" opset_import { version: 21 } opset_import { domain: "local" version: 1 }
+            metadata_props { key: "author" value: "somebody" }
+            graph { name: "main" doc_string: "of the graph"
+              node { op_type: "F" domain: "local" input: "x" output: "y" doc_string: "of the node" }
+              input { name: "x" doc_string: "of the input" type { tensor_type { elem_type: 1 shape { dim { dim_param: "N" } } } } }
+              output { name: "y" type { tensor_type { elem_type: 1 shape { dim { dim_param: "N" } } } } } }
+            functions { name: "F" domain: "local" input: "a" output: "b" doc_string: "of the function" opset_import { version: 20 }
+              node { op_type: "Relu" input: "a" output: "b" } }"#,
+        &Execution::default(),
+    );
+    let mut session = Session::open("m.onnx", bytes.unwrap(), Execution::default()).unwrap();
+    let found = ok(&mut session, &json!({ "call": "model" })).to_string();
+    for part in [
+        r#"["producer","maker 2.1"]"#,
+        r#"["domain","org.example"]"#,
+        r#"["model version","7"]"#,
+        r#"["operator sets","ai.onnx 21, local 1"]"#,
+        r#"["documentation","what it is for"]"#,
+        r#"["author","somebody"]"#,
+        r#"["graph","of the graph"]"#,
+        r#"["x","of the input"]"#,
+        r#"["local.F","1 nodes"]"#,
+    ] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    let details = ok(&mut session, &json!({ "call": "details", "level": 0, "item": 0 })).to_string();
+    for part in ["of the node", "of the function", "ai.onnx 20"] {
+        assert!(details.contains(part), "{part}: {details}");
     }
 }
 
@@ -383,4 +470,18 @@ g (float[2] x, bool c) => (float[2] y, float[2] z) {
     let text = ok(&mut session, &json!({ "call": "text", "level": level, "item": 0 }))["text"].clone();
     let text = text.as_str().unwrap();
     assert!(text.contains("Exp") && !text.contains("Relu"), "{text}");
+}
+
+#[test]
+fn an_output_has_its_inferred_and_its_declared_shape() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+        g (float[N, 4] x) => (float[unk__0, 7] y) { y = Relu (x) }"#;
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    let details = ok(&mut session, &json!({ "call": "details", "level": 0, "item": 2 }));
+    assert_eq!(details["rows"], json!([["y", "N×4"]]), "{details}");
+    let lists = details["lists"].as_array().unwrap();
+    let declared = lists.iter().find(|list| list["title"] == "Declared otherwise").unwrap();
+    assert_eq!(declared["rows"], json!([["y", "unk__0×7"]]));
+    let input = ok(&mut session, &json!({ "call": "details", "level": 0, "item": 1 }));
+    assert!(!input.to_string().contains("Declared otherwise"), "{input}");
 }
