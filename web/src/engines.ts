@@ -82,8 +82,9 @@ export function session(transport: Transport): Engine {
     level: (id, side = 0) => call<Level>({ call: "level", id, side }),
     search: (text, side = 0) => call<Hits>({ call: "search", text, side }),
     path: (from, to, side = 0) => call<Hits>({ call: "path", from, to, side }),
-    details: (level, item, side = 0) => call<Details>({ call: "details", level, item, side }),
-    weight: (level, item, input, side = 0) => call<Weight>({ call: "weight", level, item, input, side }),
+    model: (side = 0) => call<Details>({ call: "model", side }),
+    details: (level, item, side = 0, folded) => call<Details>({ call: "details", level, item, side, folded }),
+    weight: (level, item, input, side = 0, folded) => call<Weight>({ call: "weight", level, item, input, side, folded }),
     findings: (side = 0) => call<Findings>({ call: "findings", side }),
     repair: () => call<Edits>({ call: "repair" }),
     cost: (sizes, side = 0) => call<CostTable>({ call: "cost", sizes, side }),
@@ -109,7 +110,10 @@ export function session(transport: Transport): Engine {
   return engine;
 }
 
-/** The server of `onnx view`, which knows this page by the token in its address. */
+/** Where the browser keeps the name of a tab while it is loaded again. */
+const TAB = "onnx-view-tab";
+
+/** The server of `onnx view`, which knows this page by the token in its address, and has a session for each tab. */
 export function remote(base: string): Engine {
   const ask = async (path: string, options: RequestInit = {}): Promise<Response> => {
     let response: Response;
@@ -122,9 +126,18 @@ export function remote(base: string): Engine {
     const reason = (await response.text().catch(() => "")).trim();
     throw new Error(reason && reason !== String(response.status) ? reason : `\`onnx view\` refused the request with status ${response.status}: reload the page`);
   };
+  const open = async (): Promise<string> => {
+    const name = await (await ask("open", { method: "POST", body: sessionStorage.getItem(TAB) ?? "" })).text();
+    sessionStorage.setItem(TAB, name);
+    // The server ends with the last tab.
+    window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}${name}/bye`));
+    return name;
+  };
+  const tab = open();
+  tab.catch(() => undefined);
   return session({
-    call: async (request) => (await ask("call", { method: "POST", body: JSON.stringify(request) })).json(),
-    save: async () => new Uint8Array(await (await ask("model")).arrayBuffer()),
+    call: async (request) => (await ask(`${await tab}/call`, { method: "POST", body: JSON.stringify(request) })).json(),
+    save: async () => new Uint8Array(await (await ask(`${await tab}/model`)).arrayBuffer()),
   });
 }
 

@@ -72,11 +72,16 @@ export interface Hit {
   label: string;
   level: number;
   item: number;
+  /** The node is one that computes a weight of the node with the box: its position among them. */
+  folded?: number;
 }
 
 export interface Hits {
+  /** Number of matches, of which `hits` are the first. */
   count: number;
   hits: Hit[];
+  /** Number of matches that are not in the picture. */
+  hidden?: number;
   note?: string;
 }
 
@@ -84,8 +89,10 @@ export interface Details {
   title: string;
   selector?: string;
   rows: [string, string][];
-  /** `places` are the boxes that rows are about, to which the cell `link` leads. */
-  lists: { title: string; rows: string[][]; places?: ([number, number] | null)[]; link?: number }[];
+  /** The node with the box, if this is one that computes a weight of it. */
+  of?: string;
+  /** `places` are the boxes that rows are about, to which the cell `link` leads; with `folded`, rows are nodes that compute weights. */
+  lists: { title: string; rows: string[][]; places?: ([number, number] | null)[]; link?: number; folded?: boolean }[];
   weights?: { input: number; name: string; type: string }[];
   documentation?: { text: string; address: string };
 }
@@ -95,6 +102,8 @@ export interface Weight {
   rows: [string, string][];
   histogram: number[] | null;
   elements: string[];
+  /** What is stored, if nodes compute the weight from that. */
+  stored?: Weight;
 }
 
 export interface Finding {
@@ -191,9 +200,12 @@ export interface Engine {
   search(text: string, side?: Side): Promise<Hits>;
   /** The nodes between two boxes: the level and the index of each. */
   path?(from: [number, number], to: [number, number], side?: Side): Promise<Hits>;
-  details?(level: number, item: number, side?: Side): Promise<Details>;
+  /** What the model says of itself. */
+  model?(side?: Side): Promise<Details>;
+  /** A box; with `folded`, a node that computes a weight of the node with the box. */
+  details?(level: number, item: number, side?: Side, folded?: number): Promise<Details>;
   /** Statistics of the operand of a node. */
-  weight?(level: number, item: number, input: number, side?: Side): Promise<Weight>;
+  weight?(level: number, item: number, input: number, side?: Side, folded?: number): Promise<Weight>;
   findings?(side?: Side): Promise<Findings>;
   repair?(): Promise<Edits>;
   cost?(sizes: string, side?: Side): Promise<CostTable>;
@@ -228,5 +240,13 @@ export interface Engine {
   cancel?(): void;
 }
 
-/** Work was ended, and the model is open again with its changes: the page shows it anew. */
-export class Restored extends Error {}
+/** Work was ended. The model is opened again with its changes, and the page shows it anew. */
+export class Restored extends Error {
+  /** What is said when that has succeeded. */
+  readonly outcome: Promise<string>;
+
+  constructor(reason: string, outcome: Promise<string>) {
+    super(reason);
+    this.outcome = outcome;
+  }
+}

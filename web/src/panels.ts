@@ -14,8 +14,9 @@ function link(text: string, level: number | undefined, item: number | undefined,
 }
 
 /** A panel without contents says what it is for. */
-export function hint(title: string, text: string): Node[] {
-  return [element("h2", {}, title), element("p", { class: "hint" }, text)];
+export function hint(title: string | undefined, text: string): Node[] {
+  const parts = title === undefined ? [] : [element("h2", {}, title)];
+  return [...parts, element("p", { class: "hint" }, text)];
 }
 
 export interface DetailEvents {
@@ -23,10 +24,13 @@ export interface DetailEvents {
   weight?: (input: number) => Promise<Weight>;
   path?: () => void;
   extract?: () => void;
+  /** Leads to a node that computes a weight, or back to the node that uses it. */
+  inside?: (index: number | undefined) => void;
 }
 
 export function details(found: Details, events: DetailEvents): Node[] {
   const parts: Node[] = [element("h2", {}, found.title)];
+  if (found.of !== undefined) parts.push(element("p", {}, "computes a weight of ", button(found.of, () => events.inside?.(undefined), { class: "link", id: "user" })));
   const actions = element("div", { class: "actions" });
   if (events.path) actions.append(button("Path to…", events.path, { id: "path", title: "Shows the nodes between this box and another one; or press Shift and click the other one" }));
   if (events.extract) actions.append(button("Keep only this", events.extract, { id: "extract", title: "Makes the nodes of this box the model; can be undone" }));
@@ -36,6 +40,7 @@ export function details(found: Details, events: DetailEvents): Node[] {
   const lists = [...found.lists].sort((a, b) => Number(b.title === "Operators") - Number(a.title === "Operators"));
   for (const list of lists) {
     const rows = list.rows.map((row, at) => {
+      if (list.folded) return row.map((cell) => button(cell, () => events.inside?.(at), { class: "link" }));
       const place = list.places?.[at];
       return row.map((cell, index) => {
         if (place && index === list.link) return link(cell, place[0], place[1], events.go);
@@ -67,6 +72,13 @@ export function details(found: Details, events: DetailEvents): Node[] {
 }
 
 function statistics(found: Weight): Node[] {
+  const parts = contents(found);
+  // What the node gets comes first.
+  if (found.stored) parts.push(element("h4", {}, `Stored as ${found.stored.name}`), ...contents(found.stored));
+  return parts;
+}
+
+function contents(found: Weight): Node[] {
   const parts: Node[] = [table(found.rows, undefined, [1])];
   if (found.histogram) {
     const most = Math.max(...found.histogram, 1);
@@ -80,6 +92,9 @@ function statistics(found: Weight): Node[] {
   if (found.elements.length > 0) parts.push(element("p", { class: "elements" }, `${found.elements.join(", ")} …`));
   return parts;
 }
+
+/** Nodes that have the same reason and are listed at once. */
+const FEW_NODES = 3;
 
 /** Different edits that are one table. */
 const FEW_EDITS = 4;
@@ -272,6 +287,27 @@ export function simplify(isProved: boolean, start: (isProved: boolean) => void):
   ];
 }
 
+/** The reasons why nodes prevent a version, each with its nodes. */
+function refusals(found: Reach["refusals"], go: Go): Node[] {
+  const reasons = new Map<string, Reach["refusals"]>();
+  for (const refusal of found) {
+    const reason = `${sentence(refusal.reason)} ${sentence(refusal.help)}`;
+    reasons.set(reason, [...(reasons.get(reason) ?? []), refusal]);
+  }
+  return [...reasons].map(([reason, nodes]) => {
+    const links = nodes.map(({ op, level, item }) => element("div", {}, link(op, level, item, go)));
+    const entry = element("div", { class: "finding" }, element("div", {}, reason));
+    if (nodes.length <= FEW_NODES) entry.append(...links);
+    else {
+      const operators = [...new Set(nodes.map(({ op }) => op))].join(", ");
+      entry.append(element("details", {}, element("summary", {}, `${nodes.length} nodes: ${operators}`), ...links));
+    }
+    return entry;
+  });
+}
+
+const sentence = (text: string): string => text && `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+
 export function versions(found: Versions, go: Go, convert: (version: number) => void): Node[] {
   const parts: Node[] = [element("h2", {}, "Versions"), element("p", {}, `The model uses operator set ${found.current}.`)];
   const reach = (name: string, reach: Reach): void => {
@@ -283,8 +319,7 @@ export function versions(found: Versions, go: Go, convert: (version: number) => 
     if (reach.refusals.length === 0) return;
     const nodes = reach.prevented === 1 ? "1 node prevents" : `${reach.prevented} nodes prevent`;
     parts.push(element("p", {}, `${nodes} version ${reach.version + (name === "Oldest" ? -1 : 1)}:`));
-    const rows = reach.refusals.map((refusal) => [link(refusal.op, refusal.level, refusal.item, go), `${refusal.reason}. ${refusal.help}`]);
-    parts.push(table(rows, ["operator", "why"]));
+    parts.push(...refusals(reach.refusals, go));
   };
   reach("Oldest", found.oldest);
   reach("Newest", found.newest);

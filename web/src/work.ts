@@ -1,4 +1,4 @@
-// What the page works on, and what it says about it.
+// What the page works on, one after the other, and what it says about it.
 
 import { button, element } from "./dom";
 import { Restored } from "./model";
@@ -9,6 +9,9 @@ export const PATIENCE = 700;
 /** Work that opens files. */
 export const OPENING = "reading the files";
 
+/** Requests of the user that wait for work at most: a key that is held sends thirty in a second. */
+const MOST_WAITING = 30;
+
 export interface WorkEvents {
   /** Shows the model anew. */
   restart(): Promise<void>;
@@ -16,13 +19,22 @@ export interface WorkEvents {
   isChoosing(): boolean;
 }
 
+interface Task {
+  what: string;
+  work: () => Promise<void>;
+  /** What is not begun again while it goes on or waits. */
+  once: string | undefined;
+  done: () => void;
+}
+
 export class Work {
   readonly status = element("div", { id: "status", role: "status" });
   readonly busy = element("div", { id: "busy", role: "alert", hidden: "" });
   readonly notice = element("div", { id: "notice", role: "alert", hidden: "" });
-  isBusy = false;
   private readonly cancel: (() => void) | undefined;
   private readonly events: WorkEvents;
+  private readonly waiting: Task[] = [];
+  private current: Task | undefined;
   private facts = "";
 
   constructor(cancel: (() => void) | undefined, events: WorkEvents) {
@@ -57,13 +69,53 @@ export class Work {
     this.notice.hidden = false;
   }
 
-  /** Does work, one at a time for the user: errors are said, and work that takes long can be ended. */
-  async guard(what: string, work: () => Promise<void>): Promise<void> {
-    if (this.isBusy) {
+  /** Does the first work. Its errors are those of the caller. */
+  async first(work: () => Promise<void>): Promise<void> {
+    this.current = { what: "reading", work, once: undefined, done: () => undefined };
+    try {
       await work();
-      return;
+    } finally {
+      this.current = undefined;
+      void this.next();
     }
-    this.isBusy = true;
+  }
+
+  /**
+   * Does what the user asks for, after what was asked before: errors are said, and work that takes long can be ended. What has a name
+   * in `once` is not begun while the same goes on or waits: the second click of a double click is not another request. Work does
+   * not call this.
+   */
+  guard(what: string, work: () => Promise<void>, once?: string): Promise<void> {
+    const begun = this.current ? [this.current, ...this.waiting] : this.waiting;
+    if (once !== undefined && begun.some((task) => task.once === once)) {
+      if (what === OPENING || !this.busy.hidden) this.warn("The same is worked on already. Wait for it or cancel it, then do this again.");
+      return Promise.resolve();
+    }
+    if (this.waiting.length >= MOST_WAITING) return Promise.resolve();
+    return new Promise((done) => {
+      this.waiting.push({ what, work, once, done });
+      document.body.dataset["busy"] = this.current?.what ?? what;
+      void this.next();
+    });
+  }
+
+  /** Whether requests wait. */
+  get isWaiting(): boolean {
+    return this.waiting.length > 0;
+  }
+
+  private async next(): Promise<void> {
+    if (this.current) return;
+    for (let task = this.waiting.shift(); task; task = this.waiting.shift()) {
+      this.current = task;
+      await this.run(task);
+      this.current = undefined;
+      task.done();
+    }
+    delete document.body.dataset["busy"];
+  }
+
+  private async run({ what, work }: Task): Promise<void> {
     this.notice.hidden = true;
     if (!this.events.isChoosing()) this.rest();
     document.body.dataset["busy"] = what;
@@ -80,14 +132,23 @@ export class Work {
     } finally {
       clearTimeout(timer);
       this.busy.hidden = true;
-      this.isBusy = false;
-      delete document.body.dataset["busy"];
     }
   }
 
   private async failed(what: string, error: unknown): Promise<void> {
-    const text = error instanceof Error ? error.message : String(error);
-    if (error instanceof Restored) await this.events.restart().catch(() => undefined);
+    // What waits was asked of what is not shown any more.
+    for (const task of this.waiting.splice(0)) task.done();
+    let text = message(error);
+    if (error instanceof Restored) {
+      try {
+        text = await error.outcome;
+        await this.events.restart();
+      } catch (failure) {
+        text = message(failure);
+      }
+    }
     this.warn(what === OPENING ? `Not opened: ${text}. What is shown stays.` : text);
   }
 }
+
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));

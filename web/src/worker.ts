@@ -42,9 +42,23 @@ function library(): Promise<Library> {
   return loading ?? Promise.reject(new Error("the worker has no library"));
 }
 
-/** Opens a model; only then its files replace those of the one before. */
-function opened(library: Library, { name, model, data }: ModelFiles, blobs: Map<Source, Blob>, side: 0 | 1): void {
-  const file = blobs.get(model) as Blob;
+/** Bytes of a model file at most that are copied. Larger ones, and external data, are opened again from the disk. */
+const MOST_COPIED = 500_000_000;
+/** Bytes that are copied at once, which the browser may move out of memory. */
+const PART = 64_000_000;
+
+/** The contents of a file as they are now, whatever happens to it on the disk. */
+function copied(file: Blob): Blob {
+  if (file.size > MOST_COPIED) return file;
+  const parts: Blob[] = [];
+  for (let at = 0; at < file.size; at += PART) parts.push(new Blob([reader.readAsArrayBuffer(file.slice(at, at + PART))]));
+  return new Blob(parts);
+}
+
+/** Opens a model; only then its files replace those of the one before. Returns the contents of its files. */
+function opened(library: Library, files: ModelFiles, blobs: Map<Source, Blob>, side: 0 | 1): Blob[] {
+  const { name, model, data } = files;
+  const file = copied(blobs.get(model) as Blob);
   const before = sides[side];
   sides[side] = new Map([...data].map(([path, source]) => [path, blobs.get(source) as Blob]));
   const read = (offset: number, length: number): Uint8Array => new Uint8Array(reader.readAsArrayBuffer(file.slice(offset, offset + length)));
@@ -54,6 +68,7 @@ function opened(library: Library, { name, model, data }: ModelFiles, blobs: Map<
     if (before) sides[side] = before;
     throw error;
   }
+  return [file, ...sides[side].values()];
 }
 
 const all = (files: ModelFiles): Source[] => [files.model, ...files.data.values()];
@@ -67,14 +82,12 @@ async function answered(message: Message): Promise<unknown> {
       const { model, older } = message.value as Opened;
       const blobs = await contents([...all(model), ...(older ? all(older) : [])]);
       const loaded = await library();
-      opened(loaded, model, blobs, 0);
-      if (older) opened(loaded, older, blobs, 1);
-      return null;
+      const found = opened(loaded, model, blobs, 0);
+      return older ? [...found, ...opened(loaded, older, blobs, 1)] : found;
     }
     case "older": {
       const older = message.value as ModelFiles;
-      opened(await library(), older, await contents(all(older)), 1);
-      return null;
+      return opened(await library(), older, await contents(all(older)), 1);
     }
     case "call":
       return call(await library(), message.value as string);

@@ -2,7 +2,7 @@
 // what fails or is cancelled changes nothing. A worker that lost its session is replaced by one that opens the same files and
 // makes the same changes.
 
-import type { ModelFiles } from "./files";
+import type { ModelFiles, Source } from "./files";
 import { Restored } from "./model";
 
 interface Answer {
@@ -75,6 +75,12 @@ class Thread {
   }
 }
 
+/** A model that is open, and an older one with which it is compared. */
+interface Opened {
+  model: ModelFiles;
+  older?: ModelFiles | undefined;
+}
+
 /** What every worker needs. It is loaded once, so that the page works when the network is gone. */
 interface Parts {
   script: string;
@@ -96,6 +102,22 @@ async function load(url: string): Promise<Parts> {
   return { script: URL.createObjectURL(new Blob([await script.text()], { type: "text/javascript" })), module: await module };
 }
 
+/** Bytes of a model file at most whose changed model is kept. */
+const MOST_SAVED = 500_000_000;
+
+/** A request that changed the model, and its answer. */
+interface Change {
+  text: string;
+  answer: string;
+}
+
+/** Files with the contents that were read, in the order of `sources`: what is copied is independent of the disk. */
+function kept(files: ModelFiles, blobs: Blob[]): ModelFiles {
+  const next = ({ path, size, file }: Source): Source => ({ path, size, file: blobs.shift() ?? file });
+  const model = next(files.model);
+  return { name: files.name, model, data: new Map([...files.data].map(([path, source]) => [path, next(source)])) };
+}
+
 export class Workers {
   private readonly url: string;
   private loading: Promise<Parts> | undefined;
@@ -104,8 +126,12 @@ export class Workers {
   private stop: ((reason: Error) => void) | undefined;
   private active: Thread | undefined;
   /** What the session of `active` comes from: files, and the requests that changed the model. */
-  private files: { model: ModelFiles; older?: ModelFiles | undefined } | undefined;
-  private changes: string[] = [];
+  private files: Opened | undefined;
+  private changes: Change[] = [];
+  /** The model with its changes, if they depend on files that may be changed by others. */
+  private saved: Blob | undefined;
+  /** Ends when the session is what it was before. */
+  private restoring: Promise<unknown> = Promise.resolve();
 
   constructor(url: string) {
     this.url = url;
@@ -131,17 +157,17 @@ export class Workers {
     const stopped = new Promise<never>((_, reject) => {
       this.stop = reject;
     });
-    const opened = async (): Promise<Thread> => {
+    const opened = async (): Promise<[Thread, Blob[]]> => {
       this.parts = await this.load();
       if (isStopped) throw new Error("cancelled");
       made = this.thread(this.parts);
-      await made.ask("open", { model, older });
-      return made;
+      return [made, (await made.ask("open", { model, older })) as Blob[]];
     };
     try {
-      const thread = await Promise.race([opened(), stopped]);
+      const [thread, blobs] = await Promise.race([opened(), stopped]);
       this.active?.end(new Error("another model is open"));
-      [this.active, this.files, this.changes] = [thread, { model, older }, []];
+      [this.active, this.files] = [thread, { model: kept(model, blobs), older: older && kept(older, blobs) }];
+      [this.changes, this.saved] = [[], undefined];
     } catch (error) {
       isStopped = true;
       made?.end(new Error("the model was not opened"));
@@ -152,19 +178,32 @@ export class Workers {
   }
 
   async older(older: ModelFiles): Promise<void> {
-    await this.ask("older", older);
-    if (this.files) this.files.older = older;
+    const blobs = (await this.ask("older", older)) as Blob[];
+    if (this.files) this.files.older = kept(older, blobs);
   }
 
   async call(request: object): Promise<unknown> {
     const text = JSON.stringify(request);
-    const answer = JSON.parse((await this.ask("call", text)) as string) as { ok?: { edits?: unknown[] } };
+    const answer = (await this.ask("call", text)) as string;
+    const found = JSON.parse(answer) as { ok?: { edits?: unknown[] } };
     const name = (request as { call?: string }).call;
-    if (name === "undo" && answer.ok) this.changes.pop();
+    const isUndo = name === "undo" && found.ok !== undefined;
     // Of other requests, only those that change the model have edits.
-    else if ((answer.ok?.edits?.length ?? 0) > 0) this.changes.push(text);
+    const isChange = (found.ok?.edits?.length ?? 0) > 0;
+    if (isUndo) this.changes.pop();
+    else if (isChange) this.changes.push({ text, answer });
     if (name === "single" && this.files) this.files.older = undefined;
-    return answer;
+    if (isUndo || isChange) await this.keep();
+    return found;
+  }
+
+  /** Keeps the model as it is now if its changes may depend on external data, which is read where it is needed. */
+  private async keep(): Promise<void> {
+    this.saved = undefined;
+    const { model } = this.files ?? {};
+    if (this.changes.length === 0 || !model || model.data.size === 0 || model.model.size > MOST_SAVED) return;
+    const bytes = await this.save().catch(() => undefined);
+    if (bytes) this.saved = new Blob([bytes as BlobPart]);
   }
 
   async save(): Promise<Uint8Array> {
@@ -176,18 +215,48 @@ export class Workers {
     else if (this.active?.isBusy) this.active.end(this.restore("cancelled"));
   }
 
-  private ask(kind: string, value: unknown): Promise<unknown> {
-    return this.active?.ask(kind, value) ?? Promise.reject(new Error("no model is open"));
+  private async ask(kind: string, value: unknown): Promise<unknown> {
+    await this.restoring;
+    if (!this.active) throw new Error("no model is open");
+    return this.active.ask(kind, value);
   }
 
-  /** Opens the same files in another worker, and makes the same changes. What is asked meanwhile is answered after that. */
+  /** Opens the same files in another worker, and makes the same changes. What is asked meanwhile waits for that. */
   private restore(reason: string): Error {
-    if (!this.parts || !this.files) return new Error(reason);
-    const { changes } = this;
-    const made = new Thread(this.parts.script, this.parts.module, (again) => new Error(`${again}; open the file again`));
+    const { parts, files, changes, saved } = this;
+    if (!parts || !files) return new Error(reason);
+    const made = this.thread(parts);
     this.active = made;
-    const requests: [string, unknown][] = [["open", this.files], ...changes.map((text): [string, unknown] => ["call", text])];
-    for (const [kind, value] of requests) made.ask(kind, value).catch(() => undefined);
-    return new Restored(`${reason}: the model is as it was before`);
+    const outcome = this.opened(made, files, changes, saved).then(
+      (again) => `${reason}: ${again}`,
+      (error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        if (made !== this.active) throw error;
+        const lost = new Error(`${reason}, and the model cannot be opened again as it was: ${why}. Open it again; what is shown stays`);
+        made.end(lost);
+        throw lost;
+      },
+    );
+    outcome.catch(() => undefined);
+    this.restoring = outcome;
+    return new Restored(reason, outcome);
+  }
+
+  /** Makes a worker have the session. Returns what is said about it. */
+  private async opened(made: Thread, files: Opened, changes: Change[], saved: Blob | undefined): Promise<string> {
+    try {
+      await made.ask("open", files);
+      for (const { text, answer } of changes) {
+        if ((await made.ask("call", text)) !== answer) throw new Error("the same changes have another result, because a file was changed");
+      }
+      return "the model is as it was before";
+    } catch (error) {
+      if (!saved || made !== this.active) throw error;
+      const { name, path } = { name: files.model.name, path: files.model.model.path };
+      const model = { name: name.replace(/\.\w+$/, ".onnx"), model: { path, size: saved.size, file: saved }, data: files.model.data };
+      await made.ask("open", { model });
+      [this.files, this.changes, this.saved] = [{ model }, [], undefined];
+      return "the model has its changes, which cannot be undone any more, because a file was changed";
+    }
   }
 }

@@ -7,6 +7,7 @@ export interface Entry {
   offset: number;
   packed: number;
   method: number;
+  crc: number;
   isEncrypted: boolean;
 }
 
@@ -38,6 +39,7 @@ export async function archived(file: Blob, folder: string, most: number): Promis
   for (let index = 0; index < count; index += 1) {
     if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 0x02014b50) throw new Error("the zip archive is damaged");
     const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
+    const crc = directory.getUint32(entry + 16, true);
     const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
     const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
     const offset = directory.getUint32(entry + 42, true);
@@ -45,7 +47,7 @@ export async function archived(file: Blob, folder: string, most: number): Promis
     const path = decoder.decode(new Uint8Array(directory.buffer, entry + 46, name));
     entry += 46 + name + extra + comment;
     if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
-    sources.push({ path: folder + path, size, file, entry: { offset, packed, method, isEncrypted: (flags & 1) === 1 } });
+    sources.push({ path: folder + path, size, file, entry: { offset, packed, method, crc, isEncrypted: (flags & 1) === 1 } });
   }
   return sources;
 }
@@ -83,18 +85,44 @@ export async function contents(sources: Iterable<Source>): Promise<Map<Source, B
 }
 
 const DAMAGED = "the zip archive is damaged";
+/** The head of a gzip file. */
+const GZIP = new Uint8Array([0x1f, 0x8b, DEFLATED, 0, 0, 0, 0, 0, 0, 255]);
 
-async function unpacked(file: Blob, memory: Uint8Array<ArrayBuffer> | undefined, { offset, packed, method, isEncrypted }: Entry, size: number): Promise<Blob> {
+/** The checksum of archives, CRC-32. */
+async function checksum(contents: Blob): Promise<number> {
+  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+    let value = byte;
+    for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+    return value;
+  });
+  let crc = -1;
+  for (let at = 0; at < contents.size; at += PART) {
+    const bytes = new Uint8Array(await contents.slice(at, at + PART).arrayBuffer());
+    for (const byte of bytes) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 255] as number);
+  }
+  return ~crc >>> 0;
+}
+
+async function unpacked(file: Blob, memory: Uint8Array<ArrayBuffer> | undefined, { offset, packed, method, crc, isEncrypted }: Entry, size: number): Promise<Blob> {
   if (isEncrypted) throw new Error("the zip archive is encrypted");
   const read = (from: number, to: number): Blob | Uint8Array<ArrayBuffer> => memory?.subarray(from, to) ?? file.slice(from, to);
   const head = new DataView(await new Response(read(offset, offset + 30)).arrayBuffer());
   if (head.byteLength < 30 || head.getUint32(0, true) !== 0x04034b50) throw new Error(DAMAGED);
   const start = offset + 30 + head.getUint16(26, true) + head.getUint16(28, true);
   if (start + packed > file.size || (method === STORED && packed !== size)) throw new Error(DAMAGED);
-  if (method === STORED) return file.slice(start, start + packed);
+  if (method === STORED) {
+    const stored = file.slice(start, start + packed);
+    // What is larger is read where it is needed.
+    if (packed <= MOST_UNPACKED && (await checksum(stored)) !== crc) throw new Error(DAMAGED);
+    return stored;
+  }
   if (method !== DEFLATED) throw new Error("the zip archive is compressed in a way that browsers cannot read: unpack it, and drop the folder");
-  const contents = new Response(read(start, start + packed)).body as ReadableStream<Uint8Array<ArrayBuffer>>;
-  const reader = contents.pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+  // With the head and the end of a gzip file, the browser compares the checksum.
+  const end = new DataView(new ArrayBuffer(8));
+  end.setUint32(0, crc, true);
+  end.setUint32(4, size, true);
+  const contents = new Blob([GZIP, read(start, start + packed), end]).stream();
+  const reader = contents.pipeThrough(new DecompressionStream("gzip")).getReader();
   const blobs: Blob[] = [];
   let parts: Uint8Array<ArrayBuffer>[] = [];
   let [length, kept] = [0, 0];

@@ -2,8 +2,9 @@
 // open.
 // `node test/files.mjs ONNX SITE [PART]`: as `site.mjs`.
 import assert from "node:assert/strict";
-import { accessible, finish, idle, item, screen, status, test, tree } from "./harness.mjs";
-import { begin, encoder, made, model, panel, search, served, zip } from "./static.mjs";
+import { spawnSync } from "node:child_process";
+import { accessible, finish, folder, idle, item, screen, status, test, tree } from "./harness.mjs";
+import { begin, encoder, made, model, onnx, panel, search, served, zip } from "./static.mjs";
 
 /** Milliseconds that the page did not react for at most, since `watch`. */
 const watch = (page) =>
@@ -36,6 +37,13 @@ const drop = (page, selector, name, contents) =>
 
 const CUT = Buffer.from([0x08, 0x0a, 0x3a, 0x7f, 0x0a]);
 const ANOTHER = '<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Abs (x) }';
+
+/** An archive whose model has another letter than when its checksum was computed. */
+function flipped(isStored) {
+  const bytes = zip([["m.onnxtxt", ANOTHER]], { isStored, written: ANOTHER.replace("Abs", "Neg") });
+  assert.ok(!isStored || bytes.includes("Neg"));
+  return bytes;
+}
 
 await test("an archive of many models is listed at once", async () => {
   const { page, errors, close } = await begin();
@@ -75,6 +83,8 @@ await test("what cannot be opened does not replace what is open", async () => {
     [made("damaged.zip", "PK"), /zip archive/],
     [made("bytes.zip", zip([["m.onnx", CUT]])), /cut off or damaged/],
     [made("size.zip", zip([["m.onnxtxt", ANOTHER, 9]])), /m\.onnxtxt: the zip archive is damaged/],
+    [made("flipped.zip", flipped(false)), /m\.onnxtxt: the zip archive is damaged/],
+    [made("flipped-stored.zip", flipped(true)), /m\.onnxtxt: the zip archive is damaged/],
     [made("none.zip", zip([["a.txt", "a"], ["b.txt", "b"]])), /no model/],
     [made("huge.zip", zip([["m.onnxtxt", ANOTHER, 1_000_000_000], ["w.data", "w", 1_500_000_000]])), /2\.5 GB unpacked, and a tab unpacks at most 2\.0 GB/],
     // One of two is broken: neither is opened.
@@ -169,26 +179,112 @@ await test("files can be dropped everywhere, and the browser stays on the page",
   await close();
 });
 
-await test("work that is ended keeps the changes", async () => {
-  const text = `<ir_version: 10, opset_import: ["": 21]> g (float[64, 64] x) => (float[64, 64] y) <int64 n = {2000000}, bool c = {1}> {
+/** A model with a loop that a run would not leave for minutes, next to what can be changed. */
+const LOOP = `<ir_version: 10, opset_import: ["": 21]> g (float[64, 64] x) => (float[64, 64] y) <int64 n = {2000000}, bool c = {1}> {
     ["/a/one"] a = Relu (x)  ["/b/two"] v0 = Identity (a)  ["/b/three"] y = Loop (n, c, v0) <body = b (int64 i, bool k, float[64, 64] v) => (bool k2, float[64, 64] w) { k2 = Identity (k)  w = MatMul (v, v) }> }`;
-  const { page, errors, close } = await begin(made("loop.onnxtxt", text));
+
+/** Begins a run, and ends it. Returns what is said. */
+async function cancelRun(page) {
+  await panel(page, "values");
+  await page.click("#run");
+  await page.click("#cancel", { timeout: 20_000 });
+  await page.waitForSelector("#notice:not([hidden])");
+  await idle(page);
+  return page.textContent("#notice");
+}
+
+await test("work that is ended keeps the changes", async () => {
+  const { page, errors, close } = await begin(made("loop.onnxtxt", LOOP));
   await item(page, "b,").click();
   await idle(page);
   await page.click("#extract");
   await idle(page);
   const before = (await tree(page)).join();
   assert.ok(!before.includes("Relu"), before);
-  await panel(page, "values");
-  await page.click("#run");
-  await page.click("#cancel", { timeout: 20_000 });
-  await page.waitForSelector("#notice:not([hidden])");
-  await idle(page);
-  assert.match(await page.textContent("#notice"), /cancelled: the model is as it was before/);
+  assert.match(await cancelRun(page), /cancelled: the model is as it was before/);
   assert.equal((await tree(page)).join(), before);
   await page.click("#undo");
   await idle(page);
   assert.ok((await tree(page)).join().includes("Relu"));
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("work that is ended keeps the changes of a file that was changed meanwhile", async () => {
+  const path = made("changed.onnxtxt", LOOP);
+  const { page, errors, close } = await begin(path);
+  await item(page, "b,").click();
+  await idle(page);
+  await page.click("#extract");
+  await idle(page);
+  const before = (await tree(page)).join();
+  // Another program writes the file.
+  made("changed.onnxtxt", ANOTHER);
+  assert.match(await cancelRun(page), /cancelled: the model is as it was before/);
+  assert.equal((await tree(page)).join(), before);
+  await page.click("#undo");
+  await idle(page);
+  assert.ok((await tree(page)).join().includes("Relu"));
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("work that is ended keeps changes that depend on data that was changed meanwhile", async () => {
+  // The model computes with external weights, which simplifying folds.
+  const weights = Array.from({ length: 1024 }, (_, index) => index).join(", ");
+  const text = LOOP.replace("<int64 n", `<float[64, 16] u = {${weights}}, int64 n`).replace('["/a/one"]', "p = Transpose <perm = [0, 1]> (u)  q = Neg (p)  r = Abs (q)  s = ReduceSum (r)  xs = Mul (x, s)  [\"/a/one\"]").replace("Relu (x)", "Relu (xs)");
+  const [source, target] = [made("data.onnxtxt", text), `${folder}/data.onnx`];
+  const converted = spawnSync(onnx, ["convert", source, "-o", target, "--weights", "external=data.bin"]);
+  assert.equal(converted.status, 0, String(converted.stderr));
+  const { page, errors, close } = await begin([target, `${folder}/data.bin`]);
+  await panel(page, "simplify");
+  await page.click("#simplify");
+  await idle(page);
+  const summary = await status(page);
+  assert.match(summary, /edits/);
+  const before = (await tree(page)).join();
+  made("data.bin", Buffer.alloc(4096));
+  assert.match(await cancelRun(page), /cancelled: the model has its changes, which cannot be undone any more/);
+  assert.equal((await tree(page)).join(), before);
+  assert.ok(await page.isDisabled("#undo"));
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("a button that is clicked twice begins one change", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await item(page, "encoder").click();
+  await idle(page);
+  await page.dblclick("#extract");
+  await idle(page);
+  const kept = await tree(page);
+  await page.click("#undo");
+  await idle(page);
+  assert.ok(await page.isDisabled("#undo"));
+  assert.match(await status(page), /47 nodes/);
+  await page.dblclick("#simplify");
+  await idle(page);
+  await page.click("#undo");
+  await idle(page);
+  assert.ok(await page.isDisabled("#undo"));
+  // A change that is asked for while details are read waits for them, and what is asked for after that is of the model that is shown.
+  await page.evaluate(() => {
+    document.querySelector('[role=treeitem][aria-label^="encoder"]').click();
+    document.querySelector('[role=treeitem][aria-label^="embed"]').click();
+    document.querySelector('[role=treeitem][aria-label^="encoder"]').click();
+    document.querySelector("#panel-findings").click();
+    document.querySelector("#panel-simplify").click();
+  });
+  await idle(page);
+  assert.equal(await page.getAttribute("#panel-simplify", "aria-pressed"), "true");
+  assert.match(await page.locator("[aria-selected=true]").textContent(), /encoder/);
+  await page.evaluate(() => {
+    document.querySelector("#simplify").click();
+    document.querySelector('[role=treeitem][aria-label^="embed"]').click();
+  });
+  await idle(page);
+  assert.equal(await page.locator("[aria-selected=true]").count(), 0);
+  assert.ok(kept.length > 0);
   assert.deepEqual(errors, []);
   await close();
 });
@@ -221,6 +317,27 @@ await test("what was said goes when the next thing is done", async () => {
   await page.keyboard.press("Escape");
   assert.match(await status(page), /^nodes: 47/);
   assert.ok(await page.isVisible("#panel"));
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("a panel begins at its top", async () => {
+  const { page, errors, close } = await begin(model("encoder"), { viewport: { width: 1100, height: 420 } });
+  const scrolled = () => page.evaluate(() => document.getElementById("panel").scrollTop);
+  const scroll = () => page.evaluate(() => document.getElementById("panel").scrollTo(0, 40));
+  await panel(page, "cost");
+  await scroll();
+  assert.equal(await scrolled(), 40);
+  await page.fill("#sizes", "batch=2 sequence=3");
+  await page.evaluate(() => document.querySelector("#sizes").dispatchEvent(new Event("change")));
+  await idle(page);
+  assert.equal(await scrolled(), 40);
+  await search(page, "/encoder/layer.0/attention/query/MatMul");
+  await panel(page, "details");
+  assert.equal(await scrolled(), 0);
+  await scroll();
+  await search(page, "/encoder/layer.0/attention/scores/Softmax");
+  assert.equal(await scrolled(), 0);
   assert.deepEqual(errors, []);
   await close();
 });

@@ -340,6 +340,43 @@ await test("a file that is dropped does not replace the page", async () => {
   server.stop();
 });
 
+await test("tabs of one server do not change each other, and it ends with the last one", async () => {
+  const server = await serve(here("models/encoder.onnxtxt"));
+  const one = await open(server.address);
+  const two = await open(server.address);
+  const simplified = async (page) => {
+    if (await page.isHidden("#simplify")) await page.click("#panel-simplify");
+    await idle(page);
+    await page.click("#simplify");
+    await idle(page);
+    return Number(/(\d+) nodes/.exec(await status(page))[1]);
+  };
+  const nodes = await simplified(one.page);
+  assert.ok(nodes < 47);
+  await two.page.click("#panel-findings");
+  await idle(two.page);
+  assert.ok(await two.page.isDisabled("#undo"));
+  await two.page.reload();
+  await two.page.waitForSelector("body[data-ready]");
+  assert.match(await status(two.page), /nodes: 47/);
+  await two.close();
+  // Longer than a page may be loaded again.
+  await one.page.waitForTimeout(6_000);
+  await one.page.click("#undo");
+  await idle(one.page);
+  assert.match(await status(one.page), /47 nodes/);
+  assert.equal(await simplified(one.page), nodes);
+  // A tab that is loaded again keeps its changes.
+  await one.page.reload();
+  await one.page.waitForSelector("body[data-ready]");
+  assert.match(await status(one.page), new RegExp(`nodes: ${nodes} `));
+  assert.ok(await one.page.isEnabled("#undo"));
+  assert.deepEqual([...one.errors, ...two.errors], []);
+  await one.page.goto("about:blank");
+  await one.close();
+  assert.equal(await server.ended, 0);
+});
+
 await test("the server ends with its page", async () => {
   const server = await serve(here("models/encoder.onnxtxt"));
   const { page, close } = await open(server.address);

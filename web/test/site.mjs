@@ -121,6 +121,60 @@ await test("searches take names and selectors, mark and count what they find, an
   await close();
 });
 
+await test("matches that are not listed are counted", async () => {
+  const nodes = Array.from({ length: 700 }, (_, index) => `v${index} = Relu (x)`).join("\n");
+  const text = `<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] v0) <float[2] unused = {1, 2}> { ${nodes} }`;
+  const { page, errors, close } = await begin(made("many.onnxtxt", text));
+  await search(page, "Relu()");
+  assert.equal(await page.textContent("#found"), "1 / 500 of 700");
+  assert.match(await status(page), /match 1 of 700, of which the first 500 are listed/);
+  await page.click("#previous");
+  await idle(page);
+  assert.equal(await page.textContent("#found"), "500 / 500 of 700");
+  await search(page, "unused");
+  assert.match(await status(page), /0 matches; 1 more is not in the picture/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("weights in other number formats have their real values, and the nodes that compute them are reached", async () => {
+  const text = `<ir_version: 10, opset_import: ["": 21]> g (float[N, 2] x) => (float[N, 2] y) <int8[2] q = {5, 7}, float s = {0.5}> {
+    ["dq"] z = DequantizeLinear (q, s)  ["sum"] y = Add (x, z) }`;
+  const { page, errors, close } = await begin(made("dq.onnxtxt", text));
+  await search(page, "DequantizeLinear()");
+  assert.match(await status(page), /match 1 of 1: DequantizeLinear {2}dq, which is in the box of its user/);
+  assert.equal(await page.textContent("#panel h2"), "DequantizeLinear");
+  assert.match(await page.textContent("#panel"), /computes a weight of Add {2}sum/);
+  await page.click("#user");
+  await idle(page);
+  assert.equal(await page.textContent("#panel h2"), "Add");
+  await page.click("#panel .statistics");
+  await page.waitForSelector("#panel .weight table");
+  const weight = await page.textContent("#panel .weight");
+  assert.match(weight, /greatest3\.5.*Stored as q int8 2.*greatest7/);
+  await page.locator("#panel .link", { hasText: "DequantizeLinear" }).click();
+  await idle(page);
+  assert.equal(await page.textContent("#panel h2"), "DequantizeLinear");
+  await accessible(page, "a node without a box");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("without a selection the details are those of the model", async () => {
+  const text = encoder.replace("<ir_version:", '<producer_version: "2.1", doc_string: "what it is for", metadata_props: ["author": "somebody"], ir_version:');
+  const { page, errors, close } = await begin(made("about.onnxtxt", text));
+  await panel(page, "details");
+  const about = await page.textContent("#panel");
+  for (const part of [/producertest 2\.1/, /operator setsai\.onnx 21/, /what it is for/, /authorsomebody/, /batch×sequence×8/]) assert.match(about, part);
+  await screen(page, "model");
+  await accessible(page, "the model");
+  await item(page, "embed").click();
+  await idle(page);
+  assert.match(await page.textContent("#panel h2"), /embed/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
 await test("a path between two nodes is marked", async () => {
   const { page, errors, close } = await begin(model("encoder"));
   await search(page, "/encoder/layer.0/attention/query/MatMul");
@@ -358,6 +412,21 @@ await test("versions tell how far a model goes, and convert it", async () => {
   await close();
 });
 
+await test("nodes that prevent a version for the same reason are together", async () => {
+  const nodes = Array.from({ length: 9 }, (_, index) => `q${index} = QuantizeLinear (x, s)`).join(" ");
+  const text = `<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (uint8[2] q0) <float s = {0.5}> { ${nodes} }`;
+  const { page, errors, close } = await begin(made("nine.onnxtxt", text));
+  await panel(page, "versions");
+  assert.equal(await page.locator("#panel .finding").count(), 1);
+  assert.match(await page.locator("#panel summary").textContent(), /^9 nodes: QuantizeLinear$/);
+  await page.click("#panel summary");
+  await page.locator("#panel .finding .link").nth(4).click();
+  await idle(page);
+  assert.equal(await page.locator("[aria-selected=true]").textContent(), "QuantizeLinear");
+  assert.deepEqual(errors, []);
+  await close();
+});
+
 await test("a part is kept as a model", async () => {
   const { page, errors, close } = await begin(model("encoder"));
   await item(page, "embed").click();
@@ -436,6 +505,32 @@ await test("a link holds the state", async () => {
   assert.equal(await again.page.inputValue("#coloring"), "scope");
   assert.equal(await again.page.getAttribute("#panel-versions", "aria-pressed"), "true");
   assert.ok((await tree(again.page)).some((label) => label.startsWith("layer.0")));
+  await again.close();
+});
+
+await test("a link to another model does not lead to its boxes", async () => {
+  const { page, close } = await begin(model("encoder"));
+  await item(page, "encoder").dblclick();
+  await idle(page);
+  await item(page, "layer.1").click();
+  await idle(page);
+  const { hash } = new URL(page.url());
+  // Back to a place of the model before a change.
+  await page.click("#extract");
+  await idle(page);
+  const kept = await tree(page);
+  await page.goBack();
+  await idle(page);
+  assert.match(await status(page), /before or after a change/);
+  assert.deepEqual(await tree(page), kept);
+  assert.equal(await page.locator("[aria-selected=true]").count(), 0);
+  await close();
+  const again = await openPage(`${address}${hash}`, {}, "#drop");
+  await again.page.setInputFiles("#file", model("hostile"));
+  await again.page.waitForSelector("body[data-ready]");
+  await idle(again.page);
+  assert.match(await again.page.textContent("#notice"), /The link is about encoder\.onnxtxt, and hostile\.onnxtxt is open/);
+  assert.equal(await again.page.locator("[aria-selected=true]").count(), 0);
   await again.close();
 });
 

@@ -1,7 +1,7 @@
 // What the tests of the static folder share: a server of it, models, archives, and what users do.
 import { readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { deflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync } from "node:zlib";
 import { folder, given, here, idle, open as openPage } from "./harness.mjs";
 
 export const [onnx, site] = given("usage: node test/FILE.mjs ONNX SITE [PART] [--bless]", 2);
@@ -59,22 +59,27 @@ export async function saved(page, name) {
   return `${folder}/${name}`;
 }
 
-/** An archive of names and contents; a third element is the size that the directory says. */
-export function zip(entries) {
+/**
+ * An archive of names and contents; a third element is the size that the directory says. `isStored` leaves out the compression,
+ * `written` is what is written instead of the contents.
+ */
+export function zip(entries, { isStored = false, written } = {}) {
   const [local, central] = [[], []];
   let offset = 0;
   for (const [name, contents, size = contents.length] of entries) {
-    const packed = deflateRawSync(contents);
+    const packed = isStored ? Buffer.from(written ?? contents) : deflateRawSync(written ?? contents);
     const head = Buffer.alloc(30);
     head.writeUInt32LE(0x04034b50, 0);
-    head.writeUInt16LE(8, 8);
+    head.writeUInt16LE(isStored ? 0 : 8, 8);
+    head.writeUInt32LE(crc32(contents), 14);
     head.writeUInt32LE(packed.length, 18);
     head.writeUInt32LE(contents.length, 22);
     head.writeUInt16LE(name.length, 26);
     local.push(head, Buffer.from(name), packed);
     const entry = Buffer.alloc(46);
     entry.writeUInt32LE(0x02014b50, 0);
-    entry.writeUInt16LE(8, 10);
+    entry.writeUInt16LE(isStored ? 0 : 8, 10);
+    entry.writeUInt32LE(crc32(contents), 16);
     entry.writeUInt32LE(packed.length, 20);
     entry.writeUInt32LE(size, 24);
     entry.writeUInt16LE(name.length, 28);

@@ -1,6 +1,485 @@
 // Generated from web/src by `npm run build` in web.
 "use strict";
 (() => {
+  // src/dom.ts
+  function element(name, attributes = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children.filter((child) => child !== void 0));
+    return made;
+  }
+  function button(text2, onClick, attributes = {}) {
+    const made = element("button", { type: "button", ...attributes }, text2);
+    made.addEventListener("click", onClick);
+    return made;
+  }
+  function picks(input, take) {
+    input.addEventListener("change", () => {
+      const files = [...input.files ?? []];
+      input.value = "";
+      if (files.length > 0) take(files);
+    });
+  }
+  var LONG = 16;
+  function breakable(text2) {
+    if (text2.length < LONG) return document.createTextNode(text2);
+    const made = document.createDocumentFragment();
+    for (const part of text2.split(/(?<=[/._*+,)×])/)) made.append(part, element("wbr"));
+    return made;
+  }
+  function table(rows, head, numbers = []) {
+    const kind = (index) => numbers.includes(index) ? { class: "number" } : {};
+    const made = element("table");
+    const body = element("tbody");
+    for (const row of rows) {
+      body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), typeof cell === "string" ? breakable(cell) : cell))));
+    }
+    if (head) {
+      const cells = head.map((text2, index) => {
+        const cell = element("th", { scope: "col", ...kind(index) });
+        cell.append(button(text2, () => sort(body, cell, index, numbers.includes(index)), { class: "sort" }));
+        return cell;
+      });
+      made.append(element("thead", {}, element("tr", {}, ...cells)));
+    }
+    made.append(body);
+    return made;
+  }
+  function sort(body, head, column, isNumber) {
+    const first = isNumber ? "descending" : "ascending";
+    const order = head.getAttribute("aria-sort") === first ? isNumber ? "ascending" : "descending" : first;
+    for (const other of head.parentElement?.children ?? []) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", order);
+    const text2 = (row) => row.children[column]?.textContent ?? "";
+    const number = (row) => {
+      const found = /^-?[\d.]+(e[+-]?\d+)?/i.exec(text2(row).replace(/[\s\u202f]/g, ""));
+      return found ? Number(found[0]) : -Infinity;
+    };
+    const compare = isNumber ? (a, b) => number(a) - number(b) : (a, b) => text2(a).localeCompare(text2(b), "en", { numeric: true });
+    const sign = order === "ascending" ? 1 : -1;
+    body.append(...[...body.children].sort((a, b) => sign * compare(a, b)));
+  }
+  function download(name, contents2, type) {
+    const url = URL.createObjectURL(new Blob([contents2], { type }));
+    element("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 6e4);
+  }
+
+  // src/zip.ts
+  var DEFLATED = 8;
+  async function archived(file, folder, most) {
+    const tail = new DataView(await file.slice(Math.max(0, file.size - 65557)).arrayBuffer());
+    let at = tail.byteLength - 22;
+    while (at >= 0 && tail.getUint32(at, true) !== 101010256) at -= 1;
+    if (at < 0) throw new Error("this is not a zip archive, or it is damaged");
+    const [count, length, start2] = [tail.getUint16(at + 10, true), tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
+    if (start2 === 4294967295 || count === 65535) throw new Error("archives beyond 4 GB or of more than 65,534 files are not read: unpack it, and drop the folder");
+    if (count > most) throw new Error(`the archive has ${count} files, more than the ${most} that are read: unpack it, and drop the model with its external data`);
+    const directory = new DataView(await file.slice(start2, start2 + length).arrayBuffer());
+    const decoder = new TextDecoder();
+    const sources = [];
+    let entry = 0;
+    for (let index = 0; index < count; index += 1) {
+      if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 33639248) throw new Error("the zip archive is damaged");
+      const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
+      const crc = directory.getUint32(entry + 16, true);
+      const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
+      const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
+      const offset = directory.getUint32(entry + 42, true);
+      if (entry + 46 + name > directory.byteLength) throw new Error("the zip archive is damaged");
+      const path = decoder.decode(new Uint8Array(directory.buffer, entry + 46, name));
+      entry += 46 + name + extra + comment;
+      if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
+      sources.push({ path: folder + path, size, file, entry: { offset, packed, method, crc, isEncrypted: (flags & 1) === 1 } });
+    }
+    return sources;
+  }
+  var GZIP = new Uint8Array([31, 139, DEFLATED, 0, 0, 0, 0, 0, 0, 255]);
+
+  // src/files.ts
+  var MODEL = /\.(onnx|onnxtxt|ort|pb|textproto|pbtxt|prototxt|json)$/i;
+  var MOST_FILES = 2e4;
+  function models(sources) {
+    const found = sources.filter((source) => MODEL.test(source.path));
+    const onnx = found.filter((source) => /\.onnx(txt)?$/i.test(source.path));
+    return onnx.length > 0 ? onnx : found.length > 0 ? found : sources.length === 1 ? sources : [];
+  }
+  function beside(model, sources) {
+    const folder = model.path.slice(0, model.path.lastIndexOf("/") + 1);
+    const data = /* @__PURE__ */ new Map();
+    for (const source of sources) {
+      if (source !== model && source.size > 0 && source.path.startsWith(folder)) data.set(source.path.slice(folder.length), source);
+    }
+    return { name: model.path.slice(folder.length), model, data };
+  }
+  function ofFile(file, path) {
+    return { path, size: file.size, file };
+  }
+  async function chosen(files) {
+    const sources = [];
+    for (const file of files) await add(sources, file, file.webkitRelativePath || file.name);
+    return sources;
+  }
+  async function dropped(transfer) {
+    const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.() ?? void 0);
+    const files = [...transfer.files];
+    const sources = [];
+    if (entries.every((entry) => entry === void 0)) return chosen(files);
+    for (const entry of entries) if (entry) await walk(sources, entry, "");
+    return sources;
+  }
+  async function walk(sources, entry, folder) {
+    const path = folder + entry.name;
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      await add(sources, file, path);
+      return;
+    }
+    const reader = entry.createReader();
+    for (; ; ) {
+      const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      if (batch.length === 0) break;
+      for (const inner2 of batch) await walk(sources, inner2, `${path}/`);
+    }
+  }
+  async function add(sources, file, path) {
+    const found = /\.zip$/i.test(path) ? await archived(file, path.replace(/\.zip$/i, "/"), MOST_FILES) : [ofFile(file, path)];
+    for (const source of found) sources.push(source);
+    if (sources.length > MOST_FILES) throw new Error(`there are more than ${MOST_FILES} files: drop the model and its external data only`);
+  }
+
+  // src/drop.ts
+  function droppable(take) {
+    const hasFiles = (event) => event.dataTransfer?.types.includes("Files") ?? false;
+    const isField = (event) => event.target instanceof HTMLInputElement && event.target.type !== "file";
+    const mark = (isOver) => document.body.classList.toggle("over", isOver);
+    window.addEventListener("dragover", (event) => {
+      if (!hasFiles(event) && isField(event)) return;
+      event.preventDefault();
+      mark(hasFiles(event));
+    });
+    window.addEventListener("dragleave", (event) => {
+      if (event.relatedTarget === null) mark(false);
+    });
+    window.addEventListener("drop", (event) => {
+      mark(false);
+      if (!hasFiles(event) && isField(event)) return;
+      event.preventDefault();
+      const transfer = event.dataTransfer;
+      if (!transfer || !hasFiles(event)) return;
+      const sources = dropped(transfer);
+      sources.catch(() => void 0);
+      take(() => sources);
+    });
+  }
+
+  // src/model.ts
+  var Restored = class extends Error {
+    /** What is said when that has succeeded. */
+    outcome;
+    constructor(reason, outcome) {
+      super(reason);
+      this.outcome = outcome;
+    }
+  };
+
+  // src/workers.ts
+  var Thread = class {
+    worker;
+    waiting = /* @__PURE__ */ new Map();
+    lost;
+    next = 0;
+    ended;
+    /** `lost` makes the error of what the worker was asked when it lost its session. */
+    constructor(url, module, lost) {
+      this.lost = lost;
+      this.worker = new Worker(url);
+      this.worker.onmessage = ({ data }) => {
+        if (data.isLost) {
+          this.fail(data.error ?? "");
+          return;
+        }
+        const entry = this.waiting.get(data.id);
+        this.waiting.delete(data.id);
+        if (data.error === void 0) entry?.resolve(data.value);
+        else entry?.reject(new Error(data.error));
+      };
+      this.worker.onerror = (event) => {
+        event.preventDefault();
+        this.fail(event.message || "the worker ended");
+      };
+      this.ask("module", module).catch(() => void 0);
+    }
+    ask(kind, value) {
+      return new Promise((resolve, reject) => {
+        if (this.ended) {
+          reject(this.ended);
+          return;
+        }
+        this.next += 1;
+        this.waiting.set(this.next, { resolve, reject });
+        this.worker.postMessage({ id: this.next, kind, value });
+      });
+    }
+    get isBusy() {
+      return this.waiting.size > 0;
+    }
+    end(reason) {
+      this.worker.terminate();
+      this.ended ??= reason;
+      for (const entry of this.waiting.values()) entry.reject(reason);
+      this.waiting.clear();
+    }
+    fail(reason) {
+      if (!this.ended) this.end(this.lost(reason));
+    }
+  };
+  async function load(url) {
+    const asked = async (name) => {
+      const response = await fetch(new URL(name, location.href)).catch(() => {
+        throw new Error(`${name} could not be loaded: is the network or the server gone?`);
+      });
+      if (!response.ok) throw new Error(`${name} could not be loaded: status ${response.status}`);
+      return response;
+    };
+    const [script, library] = await Promise.all([asked(url), asked("onnx.wasm")]);
+    const isTyped = library.headers.get("content-type")?.startsWith("application/wasm");
+    const module = isTyped ? WebAssembly.compileStreaming(library) : WebAssembly.compile(await library.arrayBuffer());
+    return { script: URL.createObjectURL(new Blob([await script.text()], { type: "text/javascript" })), module: await module };
+  }
+  var MOST_SAVED = 5e8;
+  function kept(files, blobs) {
+    const next = ({ path, size, file }) => ({ path, size, file: blobs.shift() ?? file });
+    const model = next(files.model);
+    return { name: files.name, model, data: new Map([...files.data].map(([path, source]) => [path, next(source)])) };
+  }
+  var Workers = class {
+    url;
+    loading;
+    parts;
+    /** Ends opening. */
+    stop;
+    active;
+    /** What the session of `active` comes from: files, and the requests that changed the model. */
+    files;
+    changes = [];
+    /** The model with its changes, if they depend on files that may be changed by others. */
+    saved;
+    /** Ends when the session is what it was before. */
+    restoring = Promise.resolve();
+    constructor(url) {
+      this.url = url;
+      this.load().catch(() => void 0);
+    }
+    load() {
+      this.loading ??= load(this.url);
+      this.loading.catch(() => {
+        this.loading = void 0;
+      });
+      return this.loading;
+    }
+    thread({ script, module }) {
+      const made = new Thread(script, module, (reason) => made === this.active ? this.restore(reason) : new Error(reason));
+      return made;
+    }
+    async open(model, older) {
+      let made;
+      let isStopped = false;
+      const stopped = new Promise((_, reject) => {
+        this.stop = reject;
+      });
+      const opened = async () => {
+        this.parts = await this.load();
+        if (isStopped) throw new Error("cancelled");
+        made = this.thread(this.parts);
+        return [made, await made.ask("open", { model, older })];
+      };
+      try {
+        const [thread, blobs] = await Promise.race([opened(), stopped]);
+        this.active?.end(new Error("another model is open"));
+        [this.active, this.files] = [thread, { model: kept(model, blobs), older: older && kept(older, blobs) }];
+        [this.changes, this.saved] = [[], void 0];
+      } catch (error) {
+        isStopped = true;
+        made?.end(new Error("the model was not opened"));
+        throw error;
+      } finally {
+        this.stop = void 0;
+      }
+    }
+    async older(older) {
+      const blobs = await this.ask("older", older);
+      if (this.files) this.files.older = kept(older, blobs);
+    }
+    async call(request) {
+      const text2 = JSON.stringify(request);
+      const answer = await this.ask("call", text2);
+      const found = JSON.parse(answer);
+      const name = request.call;
+      const isUndo = name === "undo" && found.ok !== void 0;
+      const isChange = (found.ok?.edits?.length ?? 0) > 0;
+      if (isUndo) this.changes.pop();
+      else if (isChange) this.changes.push({ text: text2, answer });
+      if (name === "single" && this.files) this.files.older = void 0;
+      if (isUndo || isChange) await this.keep();
+      return found;
+    }
+    /** Keeps the model as it is now if its changes may depend on external data, which is read where it is needed. */
+    async keep() {
+      this.saved = void 0;
+      const { model } = this.files ?? {};
+      if (this.changes.length === 0 || !model || model.data.size === 0 || model.model.size > MOST_SAVED) return;
+      const bytes = await this.save().catch(() => void 0);
+      if (bytes) this.saved = new Blob([bytes]);
+    }
+    async save() {
+      return await this.ask("save", null);
+    }
+    cancel() {
+      if (this.stop) this.stop(new Error("cancelled"));
+      else if (this.active?.isBusy) this.active.end(this.restore("cancelled"));
+    }
+    async ask(kind, value) {
+      await this.restoring;
+      if (!this.active) throw new Error("no model is open");
+      return this.active.ask(kind, value);
+    }
+    /** Opens the same files in another worker, and makes the same changes. What is asked meanwhile waits for that. */
+    restore(reason) {
+      const { parts, files, changes: changes2, saved } = this;
+      if (!parts || !files) return new Error(reason);
+      const made = this.thread(parts);
+      this.active = made;
+      const outcome = this.opened(made, files, changes2, saved).then(
+        (again) => `${reason}: ${again}`,
+        (error) => {
+          const why = error instanceof Error ? error.message : String(error);
+          if (made !== this.active) throw error;
+          const lost = new Error(`${reason}, and the model cannot be opened again as it was: ${why}. Open it again; what is shown stays`);
+          made.end(lost);
+          throw lost;
+        }
+      );
+      outcome.catch(() => void 0);
+      this.restoring = outcome;
+      return new Restored(reason, outcome);
+    }
+    /** Makes a worker have the session. Returns what is said about it. */
+    async opened(made, files, changes2, saved) {
+      try {
+        await made.ask("open", files);
+        for (const { text: text2, answer } of changes2) {
+          if (await made.ask("call", text2) !== answer) throw new Error("the same changes have another result, because a file was changed");
+        }
+        return "the model is as it was before";
+      } catch (error) {
+        if (!saved || made !== this.active) throw error;
+        const { name, path } = { name: files.model.name, path: files.model.model.path };
+        const model = { name: name.replace(/\.\w+$/, ".onnx"), model: { path, size: saved.size, file: saved }, data: files.model.data };
+        await made.ask("open", { model });
+        [this.files, this.changes, this.saved] = [{ model }, [], void 0];
+        return "the model has its changes, which cannot be undone any more, because a file was changed";
+      }
+    }
+  };
+
+  // src/engines.ts
+  var MOST_HITS = 500;
+  function embedded(element2) {
+    const data = JSON.parse(element2.textContent ?? "");
+    const { levels, parents, nodes } = data.scene;
+    return {
+      overview: () => Promise.resolve({
+        title: data.title,
+        coloring: data.coloring,
+        parents,
+        facts: [["nodes", String(nodes.length)]],
+        undo: 0
+      }),
+      level(id) {
+        const level = levels[id];
+        return level ? Promise.resolve(level) : Promise.reject(new Error(`no level ${id}`));
+      },
+      search(text2) {
+        const word = text2.toLowerCase();
+        const hits = [];
+        let count = 0;
+        for (const [name, op, level, item] of nodes) {
+          if (!name.toLowerCase().includes(word) && !op.toLowerCase().includes(word)) continue;
+          count += 1;
+          if (hits.length < MOST_HITS) hits.push({ label: name ? `${op}  ${name}` : op, level, item });
+        }
+        return Promise.resolve({ count, hits });
+      }
+    };
+  }
+  function session(transport) {
+    const call = async (request) => {
+      const answer = await transport.call(request);
+      if (answer.error !== void 0) throw new Error(answer.error);
+      return answer.ok;
+    };
+    const engine = {
+      overview: (side = 0) => call({ call: "overview", side }),
+      level: (id, side = 0) => call({ call: "level", id, side }),
+      search: (text2, side = 0) => call({ call: "search", text: text2, side }),
+      path: (from, to, side = 0) => call({ call: "path", from, to, side }),
+      model: (side = 0) => call({ call: "model", side }),
+      details: (level, item, side = 0, folded) => call({ call: "details", level, item, side, folded }),
+      weight: (level, item, input, side = 0, folded) => call({ call: "weight", level, item, input, side, folded }),
+      findings: (side = 0) => call({ call: "findings", side }),
+      repair: () => call({ call: "repair" }),
+      cost: (sizes, side = 0) => call({ call: "cost", sizes, side }),
+      simplify: (prove = false) => call({ call: "simplify", prove }),
+      versions: () => call({ call: "versions" }),
+      convert: (version) => call({ call: "convert", version }),
+      extract: (level, item) => call({ call: "extract", level, item }),
+      undo: () => call({ call: "undo" }),
+      text: (level, item, side = 0) => call({ call: "text", level, item, side }),
+      run: (sizes, seed) => call({ call: "run", sizes, seed }),
+      labels: (level) => call({ call: "labels", level }),
+      compare: () => call({ call: "compare" }),
+      before: () => call({ call: "before" }),
+      single: () => call({ call: "single" }),
+      counterpart: (level, item, from) => call({ call: "counterpart", level, item, from }),
+      picture: (open, color, side = 0) => call({ call: "picture", open, color, side }),
+      save: () => transport.save()
+    };
+    if (transport.open) engine.open = (model, older) => transport.open?.(model, older) ?? Promise.resolve();
+    if (transport.older) engine.older = (older) => transport.older?.(older) ?? Promise.resolve();
+    if (transport.cancel) engine.cancel = () => transport.cancel?.();
+    return engine;
+  }
+  var TAB = "onnx-view-tab";
+  function remote(base) {
+    const ask = async (path, options = {}) => {
+      let response;
+      try {
+        response = await fetch(`${base}${path}`, options);
+      } catch {
+        throw new Error("`onnx view` does not answer: it was ended. Start it again with the same files, and open the address that it prints; changes that were not saved are lost");
+      }
+      if (response.ok) return response;
+      const reason = (await response.text().catch(() => "")).trim();
+      throw new Error(reason && reason !== String(response.status) ? reason : `\`onnx view\` refused the request with status ${response.status}: reload the page`);
+    };
+    const open = async () => {
+      const name = await (await ask("open", { method: "POST", body: sessionStorage.getItem(TAB) ?? "" })).text();
+      sessionStorage.setItem(TAB, name);
+      window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}${name}/bye`));
+      return name;
+    };
+    const tab = open();
+    tab.catch(() => void 0);
+    return session({
+      call: async (request) => (await ask(`${await tab}/call`, { method: "POST", body: JSON.stringify(request) })).json(),
+      save: async () => new Uint8Array(await (await ask(`${await tab}/model`)).arrayBuffer())
+    });
+  }
+  function worker(url) {
+    return session(new Workers(url));
+  }
+
   // src/compose.ts
   var TITLE = 24;
   var PADDING = 12;
@@ -554,413 +1033,549 @@
     }
   }
 
-  // src/dom.ts
-  function element(name, attributes = {}, ...children) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children.filter((child) => child !== void 0));
+  // src/panels.ts
+  function link(text2, level, item, go) {
+    if (level === void 0 || item === void 0) return breakable(text2);
+    const made = button("", () => go(level, item), { class: "link" });
+    made.append(breakable(text2));
     return made;
   }
-  function button(text2, onClick, attributes = {}) {
-    const made = element("button", { type: "button", ...attributes }, text2);
-    made.addEventListener("click", onClick);
-    return made;
+  function hint(title, text2) {
+    const parts = title === void 0 ? [] : [element("h2", {}, title)];
+    return [...parts, element("p", { class: "hint" }, text2)];
   }
-  function picks(input, take) {
-    input.addEventListener("change", () => {
-      const files = [...input.files ?? []];
-      input.value = "";
-      if (files.length > 0) take(files);
+  function details(found, events) {
+    const parts = [element("h2", {}, found.title)];
+    if (found.of !== void 0) parts.push(element("p", {}, "computes a weight of ", button(found.of, () => events.inside?.(void 0), { class: "link", id: "user" })));
+    const actions = element("div", { class: "actions" });
+    if (events.path) actions.append(button("Path to…", events.path, { id: "path", title: "Shows the nodes between this box and another one; or press Shift and click the other one" }));
+    if (events.extract) actions.append(button("Keep only this", events.extract, { id: "extract", title: "Makes the nodes of this box the model; can be undone" }));
+    if (actions.childElementCount > 0) parts.push(actions);
+    if (found.rows.length > 0) parts.push(table(found.rows));
+    const lists = [...found.lists].sort((a, b) => Number(b.title === "Operators") - Number(a.title === "Operators"));
+    for (const list of lists) {
+      const rows = list.rows.map((row, at) => {
+        if (list.folded) return row.map((cell) => button(cell, () => events.inside?.(at), { class: "link" }));
+        const place2 = list.places?.[at];
+        return row.map((cell, index) => {
+          if (place2 && index === list.link) return link(cell, place2[0], place2[1], events.go);
+          return index > 0 && cell.includes("\n") ? element("pre", {}, cell) : cell;
+        });
+      });
+      parts.push(element("h3", {}, list.title), table(rows));
+    }
+    for (const weight of found.weights ?? []) {
+      const place2 = element("div", { class: "weight" });
+      const load2 = async () => {
+        try {
+          const read2 = await events.weight?.(weight.input);
+          if (read2) place2.replaceChildren(...statistics(read2));
+        } catch (error) {
+          place2.replaceChildren(element("p", { class: "warning" }, error instanceof Error ? error.message : String(error)));
+        }
+      };
+      const show = button("Statistics", () => void load2(), { class: "statistics", "aria-label": `Statistics of ${weight.name}` });
+      place2.append(show);
+      parts.push(element("h3", {}, `Weight ${weight.name} ${weight.type}`), place2);
+    }
+    if (found.documentation) {
+      const { text: text2, address } = found.documentation;
+      const anchor = element("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, text2);
+      parts.push(element("h3", {}, "Definition"), element("p", {}, anchor, " (opens onnx.ai)"));
+    }
+    return parts;
+  }
+  function statistics(found) {
+    const parts = contents(found);
+    if (found.stored) parts.push(element("h4", {}, `Stored as ${found.stored.name}`), ...contents(found.stored));
+    return parts;
+  }
+  function contents(found) {
+    const parts = [table(found.rows, void 0, [1])];
+    if (found.histogram) {
+      const most = Math.max(...found.histogram, 1);
+      const bars = found.histogram.map((count) => {
+        const bar = element("div", { title: String(count) });
+        bar.style.height = `${count > 0 ? Math.max(2, 100 * count / most) : 0}%`;
+        return bar;
+      });
+      parts.push(element("div", { class: "histogram", role: "img", "aria-label": `Histogram: ${found.histogram.join(", ")}` }, ...bars));
+    }
+    if (found.elements.length > 0) parts.push(element("p", { class: "elements" }, `${found.elements.join(", ")} …`));
+    return parts;
+  }
+  var FEW_NODES = 3;
+  var FEW_EDITS = 4;
+  var singular = (text2) => text2.replace(/\b1 (edit|run|attempt|node|input|output|value|repair)s\b/g, "1 $1");
+  var counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+  function findings(found, go, repair) {
+    const [errors, warnings, notes] = found.counts;
+    const parts = [
+      element("h2", {}, "Findings"),
+      element("p", {}, [counted(errors, "error"), counted(warnings, "warning"), counted(notes, "note")].join(", "))
+    ];
+    if (found.findings.length === 0) parts.push(element("p", { class: "hint" }, "The checker and shape inference report nothing."));
+    if (found.repairable > 1 && repair) parts.push(button(`Apply all ${found.repairable} repairs`, repair, { id: "repair" }));
+    for (const finding of found.findings) {
+      const entry = element(
+        "div",
+        { class: "finding" },
+        element("div", { class: finding.severity }, `${finding.severity} ${finding.rule}`),
+        element("div", {}, finding.message),
+        element("div", {}, link(finding.where, finding.level, finding.item, go))
+      );
+      if (finding.help) entry.append(element("div", {}, `help: ${finding.help}`));
+      if (finding.canRepair && repair) entry.append(button("Apply", repair, { class: "apply", "aria-label": `Apply the repair of ${finding.where}` }));
+      parts.push(entry);
+    }
+    return parts;
+  }
+  function sizesInput(variables, sizes, submit) {
+    const input = element("input", {
+      id: "sizes",
+      type: "text",
+      "aria-label": "Sizes of dimension variables",
+      placeholder: variables.length > 0 ? example(variables) : "no variables",
+      value: sizes
+    });
+    input.addEventListener("change", () => submit(input.value));
+    return input;
+  }
+  var example = (variables) => variables.map((name) => `${name}=1`).join(" ");
+  function refused(input, problem, variables) {
+    if (problem === void 0) return [];
+    input.setAttribute("aria-invalid", "true");
+    input.setAttribute("aria-describedby", "sizes-problem");
+    const advice = input.value.trim() === "" ? "" : variables.length > 0 ? ` Sizes are written like ${example(variables)}.` : " The inputs have no variables: leave the field empty.";
+    return [element("p", { id: "sizes-problem", class: "error", role: "alert" }, `${problem}.`.replace(/([.!?])\.$/, "$1") + advice)];
+  }
+  function cost(found, sizes, problem, go, count) {
+    let last = sizes;
+    const submit = (sizes2) => {
+      if (sizes2 !== last) count(last = sizes2);
+    };
+    const input = sizesInput(found.variables, sizes, submit);
+    const rows = found.rows.map((row) => [
+      element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, breakable(row.name))),
+      row.operations,
+      row.part > 0 ? `${(row.part * 100).toFixed(1)} %` : ""
+    ]);
+    return [
+      element("h2", {}, "Cost"),
+      element("p", { class: "row" }, "Sizes: ", input, " ", button("Count", () => submit(input.value))),
+      ...refused(input, problem, found.variables),
+      element("div", { class: "legend", id: "cost-legend" }, element("span", {}, "no operations"), element("span", { class: "ramp" }), element("span", {}, "most of the boxes shown")),
+      table(found.totals, void 0, [1]),
+      element("h3", {}, "Most expensive nodes"),
+      table(rows, ["node", "operations", "part"], [1, 2])
+    ];
+  }
+  function range(text2) {
+    const [least, ...greatest] = text2.split(" … ");
+    if (least === void 0 || greatest.length !== 1) return breakable(text2);
+    const whole = (part) => element("span", { class: "whole" }, part);
+    return element("div", {}, whole(`${least} …`), " ", whole(greatest.join()));
+  }
+  function values(found, state, go, events) {
+    const seed = element("input", { id: "seed", type: "number", min: "0", "aria-label": "Seed of the inputs", value: String(state.seed) });
+    const input = sizesInput(found?.variables ?? state.variables, state.sizes, () => void 0);
+    const run = () => events.run(input.value, Math.max(0, Math.floor(Number(seed.value) || 0)));
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") run();
+    });
+    const parts = [
+      element("h2", {}, "Values of a run"),
+      element("p", { class: "hint" }, "The model runs on generated inputs, in the ranges that its operators allow."),
+      element("p", { class: "row" }, "Sizes: ", input, " seed: ", seed, " ", button("Run", run, { id: "run", class: "primary" })),
+      ...refused(input, state.problem, found?.variables ?? state.variables)
+    ];
+    if (!found) return parts;
+    const check = element("input", { id: "values-shown", type: "checkbox" });
+    check.checked = state.isShown;
+    check.addEventListener("change", () => events.toggle(check.checked));
+    parts.push(element("label", {}, check, " show values at the edges"));
+    if (found.failure) {
+      const { failure } = found;
+      parts.push(
+        element(
+          "div",
+          { class: "finding", id: "failure" },
+          element("div", { class: "error" }, "The run failed"),
+          element("div", {}, failure.message),
+          element("div", {}, link(failure.node ?? "", failure.level, failure.item, go))
+        )
+      );
+    }
+    const sizes = found.sizes.map(([name, size]) => `${name}=${size}`).join(" ");
+    const bad = found.rows.filter((row) => row.bad).length;
+    const summary = `${found.values} values${sizes ? `, ${sizes}` : ""}${bad > 0 ? `, ${bad} with NaN or infinity` : ""}`;
+    const rows = found.rows.map((row) => {
+      const name = element("div", row.bad ? { class: "error" } : {}, link(row.name, row.level, row.item, go), element("div", { class: "name" }, row.type));
+      return [name, range(row.range), row.mean ?? ""];
+    });
+    const values2 = table(rows, ["value", "smallest … greatest", "mean"], [2]);
+    values2.id = "values";
+    parts.push(element("p", {}, summary), values2);
+    return parts;
+  }
+  function changes(title, done, actions) {
+    const parts = [element("h2", {}, title), element("p", { id: "summary" }, done.summary)];
+    if (actions.length > 0 && done.edits.length > 0) parts.push(element("div", { class: "actions" }, ...actions));
+    if (done.edits.length > 0) parts.push(element("h3", {}, "Edits"), ...editsByRule(done.edits));
+    if (done.more) parts.push(element("p", { class: "hint" }, `${done.more} edits more are not listed. The report of \`onnx simplify\` has all of them.`));
+    return parts;
+  }
+  function ruleOf(edit) {
+    const [, rule, count] = /^(.*?)(?: \((\d+) edits\))?$/s.exec(edit.what) ?? [];
+    return { rule: rule ?? edit.what, count: Number(count ?? 1) };
+  }
+  var placeOf = (rule, { proof }) => /^(no|unique)-/.test(rule) ? 2 : /^exact\b/.test(proof) ? 1 : 0;
+  function editsByRule(edits) {
+    const hasProof = edits.some((edit) => edit.proof);
+    const list = (edits2, isNamed) => table(
+      edits2.map((edit) => [...isNamed ? [edit.what] : [], edit.nodes, ...hasProof ? [singular(edit.proof)] : []]),
+      [...isNamed ? ["edit"] : [], "nodes", ...hasProof ? ["why it is right"] : []]
+    );
+    const rules = /* @__PURE__ */ new Map();
+    for (const edit of edits) {
+      const { rule, count } = ruleOf(edit);
+      const group = rules.get(rule) ?? { count: 0, edits: [] };
+      group.count += count;
+      group.edits.push(edit);
+      rules.set(rule, group);
+    }
+    if (rules.size === edits.length && rules.size < FEW_EDITS) return [list(edits, true)];
+    const order = [...rules].sort(([a, one], [b, other]) => placeOf(a, one.edits[0]) - placeOf(b, other.edits[0]) || other.count - one.count || a.localeCompare(b, "en"));
+    return order.map(([rule, { count, edits: edits2 }]) => {
+      const group = element("details", { class: "rule" }, element("summary", {}, element("span", {}, rule), element("span", { class: "count" }, counted(count, "edit"))));
+      group.addEventListener("toggle", () => {
+        if (group.open && group.childElementCount === 1) group.append(list(edits2, edits2.some(({ what }) => what !== rule)));
+      });
+      return group;
     });
   }
-  var LONG = 16;
-  function breakable(text2) {
-    if (text2.length < LONG) return document.createTextNode(text2);
-    const made = document.createDocumentFragment();
-    for (const part of text2.split(/(?<=[/._*+,)×])/)) made.append(part, element("wbr"));
-    return made;
+  function simplify(isProved, start2) {
+    const check = element("input", { id: "prove", type: "checkbox" });
+    check.checked = isProved;
+    return [
+      element("h2", {}, "Simplify"),
+      element("p", { class: "hint" }, "Folds constants, removes what has no effect, and rewrites to fewer and cheaper nodes. The model computes the same. Nothing is written until you save."),
+      element("p", {}, element("label", {}, check, " compare the values before and after each edit")),
+      button("Simplify", () => start2(check.checked), { id: "simplify", class: "primary" })
+    ];
   }
-  function table(rows, head, numbers = []) {
-    const kind = (index) => numbers.includes(index) ? { class: "number" } : {};
-    const made = element("table");
-    const body = element("tbody");
-    for (const row of rows) {
-      body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), typeof cell === "string" ? breakable(cell) : cell))));
+  function refusals(found, go) {
+    const reasons = /* @__PURE__ */ new Map();
+    for (const refusal of found) {
+      const reason = `${sentence(refusal.reason)} ${sentence(refusal.help)}`;
+      reasons.set(reason, [...reasons.get(reason) ?? [], refusal]);
     }
-    if (head) {
-      const cells = head.map((text2, index) => {
-        const cell = element("th", { scope: "col", ...kind(index) });
-        cell.append(button(text2, () => sort(body, cell, index, numbers.includes(index)), { class: "sort" }));
-        return cell;
-      });
-      made.append(element("thead", {}, element("tr", {}, ...cells)));
-    }
-    made.append(body);
-    return made;
+    return [...reasons].map(([reason, nodes]) => {
+      const links = nodes.map(({ op, level, item }) => element("div", {}, link(op, level, item, go)));
+      const entry = element("div", { class: "finding" }, element("div", {}, reason));
+      if (nodes.length <= FEW_NODES) entry.append(...links);
+      else {
+        const operators = [...new Set(nodes.map(({ op }) => op))].join(", ");
+        entry.append(element("details", {}, element("summary", {}, `${nodes.length} nodes: ${operators}`), ...links));
+      }
+      return entry;
+    });
   }
-  function sort(body, head, column, isNumber) {
-    const first = isNumber ? "descending" : "ascending";
-    const order = head.getAttribute("aria-sort") === first ? isNumber ? "ascending" : "descending" : first;
-    for (const other of head.parentElement?.children ?? []) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", order);
-    const text2 = (row) => row.children[column]?.textContent ?? "";
-    const number = (row) => {
-      const found = /^-?[\d.]+(e[+-]?\d+)?/i.exec(text2(row).replace(/[\s\u202f]/g, ""));
-      return found ? Number(found[0]) : -Infinity;
+  var sentence = (text2) => text2 && `${text2.charAt(0).toUpperCase()}${text2.slice(1)}${/[.!?]$/.test(text2) ? "" : "."}`;
+  function versions(found, go, convert) {
+    const parts = [element("h2", {}, "Versions"), element("p", {}, `The model uses operator set ${found.current}.`)];
+    const reach = (name, reach2) => {
+      parts.push(element("h3", {}, `${name}: ${reach2.version}`));
+      if (reach2.version !== found.current) {
+        const nodes2 = reach2.changed === 1 ? "1 node changes" : `${reach2.changed} nodes change`;
+        parts.push(element("p", { class: "row" }, `${nodes2}. `, button(`Convert to ${reach2.version}`, () => convert(reach2.version))));
+      }
+      if (reach2.refusals.length === 0) return;
+      const nodes = reach2.prevented === 1 ? "1 node prevents" : `${reach2.prevented} nodes prevent`;
+      parts.push(element("p", {}, `${nodes} version ${reach2.version + (name === "Oldest" ? -1 : 1)}:`));
+      parts.push(...refusals(reach2.refusals, go));
     };
-    const compare = isNumber ? (a, b) => number(a) - number(b) : (a, b) => text2(a).localeCompare(text2(b), "en", { numeric: true });
-    const sign = order === "ascending" ? 1 : -1;
-    body.append(...[...body.children].sort((a, b) => sign * compare(a, b)));
+    reach("Oldest", found.oldest);
+    reach("Newest", found.newest);
+    const input = element("input", { id: "version", type: "number", min: String(found.oldest.version), max: String(found.newest.version), "aria-label": "Version", value: String(found.current) });
+    parts.push(element("h3", {}, "Another version"), element("p", { class: "row" }, input, " ", button("Convert", () => convert(Number(input.value)), { id: "convert" })));
+    return parts;
   }
-  function download(name, contents, type) {
-    const url = URL.createObjectURL(new Blob([contents], { type }));
-    element("a", { href: url, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 6e4);
+  function comparison(found, go, actions) {
+    const [added, removed, changed] = found.counts;
+    const parts = [
+      element("h2", {}, "Comparison"),
+      element("p", { id: "summary" }, `${added} added, ${removed} removed, ${changed} changed; ${found.same} nodes correspond`),
+      element("div", { class: "actions" }, ...actions)
+    ];
+    if (found.unread > 0) parts.push(element("p", { class: "warning" }, `${found.unread} tensors could not be read, and were not compared`));
+    if (found.changes.length === 0) parts.push(element("p", { class: "hint" }, "The models are the same."));
+    const sign = { added: "+", removed: "−", changed: "~" };
+    for (const change of found.changes) {
+      const text2 = `${sign[change.kind]} ${change.element} ${change.text || (change.where ?? "")}`;
+      const hasPlace = change.after !== void 0 || change.before !== void 0;
+      const title = hasPlace ? button(text2, () => go(change), { class: "link" }) : element("span", {}, text2);
+      const entry = element("div", { class: `finding ${change.kind}` }, title);
+      for (const aspect of change.aspects) entry.append(element("div", { class: "aspect" }, aspect));
+      parts.push(entry);
+    }
+    if (found.more > 0) parts.push(element("p", {}, `and ${found.more} more`));
+    return parts;
+  }
+  function text(found, isSelected, go) {
+    const pre = element("pre", { tabindex: "0", "aria-label": "ONNX text", id: "text" });
+    const lines = found.text.split("\n");
+    let at = 0;
+    let chosen2;
+    for (const [index, [line, level, item]] of found.places.entries()) {
+      if (line > at) pre.append(lines.slice(at, line).join("\n") + "\n");
+      const next = found.places[index + 1]?.[0];
+      const isEnd = (text2) => text2.startsWith("}");
+      const end = next ?? (lines.findIndex((text2, at2) => at2 > line && isEnd(text2)) + 1 || lines.length + 1) - 1;
+      const part = element("span", { class: "node-text" }, lines.slice(line, end).join("\n") + "\n");
+      part.addEventListener("click", () => go(level, item));
+      if (isSelected(level, item)) {
+        part.classList.add("chosen");
+        chosen2 ??= part;
+      }
+      pre.append(part);
+      at = end;
+    }
+    pre.append(lines.slice(at).join("\n"));
+    if (chosen2) {
+      const shown = chosen2;
+      requestAnimationFrame(() => shown.scrollIntoView({ block: "center" }));
+    }
+    return [element("h2", {}, "Text"), pre];
   }
 
-  // src/model.ts
-  var Restored = class extends Error {
+  // src/contents.ts
+  var PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text"];
+  var TITLES = {
+    details: "Details",
+    findings: "Findings",
+    cost: "Cost",
+    values: "Values",
+    simplify: "Simplify",
+    versions: "Versions",
+    compare: "Compare",
+    text: "Text"
   };
-
-  // src/workers.ts
-  var Thread = class {
-    worker;
-    waiting = /* @__PURE__ */ new Map();
-    lost;
-    next = 0;
-    ended;
-    /** `lost` makes the error of what the worker was asked when it lost its session. */
-    constructor(url, module, lost) {
-      this.lost = lost;
-      this.worker = new Worker(url);
-      this.worker.onmessage = ({ data }) => {
-        if (data.isLost) {
-          this.fail(data.error ?? "");
-          return;
-        }
-        const entry = this.waiting.get(data.id);
-        this.waiting.delete(data.id);
-        if (data.error === void 0) entry?.resolve(data.value);
-        else entry?.reject(new Error(data.error));
-      };
-      this.worker.onerror = (event) => {
-        event.preventDefault();
-        this.fail(event.message || "the worker ended");
-      };
-      this.ask("module", module).catch(() => void 0);
-    }
-    ask(kind, value) {
-      return new Promise((resolve, reject) => {
-        if (this.ended) {
-          reject(this.ended);
-          return;
-        }
-        this.next += 1;
-        this.waiting.set(this.next, { resolve, reject });
-        this.worker.postMessage({ id: this.next, kind, value });
-      });
-    }
-    get isBusy() {
-      return this.waiting.size > 0;
-    }
-    end(reason) {
-      this.worker.terminate();
-      this.ended ??= reason;
-      for (const entry of this.waiting.values()) entry.reject(reason);
-      this.waiting.clear();
-    }
-    fail(reason) {
-      if (!this.ended) this.end(this.lost(reason));
-    }
-  };
-  async function load(url) {
-    const asked = async (name) => {
-      const response = await fetch(new URL(name, location.href)).catch(() => {
-        throw new Error(`${name} could not be loaded: is the network or the server gone?`);
-      });
-      if (!response.ok) throw new Error(`${name} could not be loaded: status ${response.status}`);
-      return response;
+  function available(engine) {
+    const asks = {
+      details: engine.details,
+      findings: engine.findings,
+      cost: engine.cost,
+      values: engine.run,
+      simplify: engine.simplify,
+      versions: engine.versions,
+      compare: engine.compare,
+      text: engine.text
     };
-    const [script, library] = await Promise.all([asked(url), asked("onnx.wasm")]);
-    const isTyped = library.headers.get("content-type")?.startsWith("application/wasm");
-    const module = isTyped ? WebAssembly.compileStreaming(library) : WebAssembly.compile(await library.arrayBuffer());
-    return { script: URL.createObjectURL(new Blob([await script.text()], { type: "text/javascript" })), module: await module };
+    return PANELS.filter((name) => asks[name] !== void 0);
   }
-  var Workers = class {
-    url;
-    loading;
-    parts;
-    /** Ends opening. */
-    stop;
-    active;
-    /** What the session of `active` comes from: files, and the requests that changed the model. */
-    files;
-    changes = [];
-    constructor(url) {
-      this.url = url;
-      this.load().catch(() => void 0);
+  var MOST_PROVED = 1e3;
+  var CHANGED = { Simplified: "simplified", Repaired: "repaired", Converted: "converted", Kept: "part" };
+  var Contents = class {
+    /** Whether the text is what the selection came from. */
+    isFollowing = false;
+    comparison;
+    page;
+    sizes = "";
+    seed = 0;
+    run;
+    edits;
+    /** The variables of inputs, once they are known. */
+    variables;
+    problem;
+    constructor(page) {
+      this.page = page;
     }
-    load() {
-      this.loading ??= load(this.url);
-      this.loading.catch(() => {
-        this.loading = void 0;
-      });
-      return this.loading;
+    /** Forgets what was found out about another model. */
+    reset() {
+      [this.run, this.edits, this.sizes, this.variables] = [void 0, void 0, "", void 0];
     }
-    thread({ script, module }) {
-      const made = new Thread(script, module, (reason) => made === this.active ? this.restore(reason) : new Error(reason));
-      return made;
+    /** Takes what a change did. Returns its summary. */
+    changed(title, done) {
+      [this.run, this.edits] = [void 0, { title, done: { ...done, summary: singular(done.summary) } }];
+      return this.edits.done.summary;
     }
-    async open(model, older) {
-      let made;
-      let isStopped = false;
-      const stopped = new Promise((_, reject) => {
-        this.stop = reject;
-      });
-      const opened = async () => {
-        this.parts = await this.load();
-        if (isStopped) throw new Error("cancelled");
-        made = this.thread(this.parts);
-        await made.ask("open", { model, older });
-        return made;
-      };
-      try {
-        const thread = await Promise.race([opened(), stopped]);
-        this.active?.end(new Error("another model is open"));
-        [this.active, this.files, this.changes] = [thread, { model, older }, []];
-      } catch (error) {
-        isStopped = true;
-        made?.end(new Error("the model was not opened"));
-        throw error;
-      } finally {
-        this.stop = void 0;
+    async of(name, pane) {
+      const { page } = this;
+      const { engine } = page;
+      const go = this.go(page.main);
+      switch (name) {
+        case "details":
+          return this.details(pane);
+        case "findings":
+          return engine.findings ? findings(await engine.findings(), go, engine.repair ? () => void page.change("Repaired", engine.repair) : void 0) : [];
+        case "cost":
+          return this.cost(go);
+        case "values": {
+          this.variables ??= (await engine.cost?.("").catch(() => void 0))?.variables;
+          const state = { sizes: this.sizes, seed: this.seed, isShown: page.main.hasValues, variables: this.variables ?? [], problem: this.problem };
+          this.problem = void 0;
+          const toggle = (isShown) => void page.act("reading", () => this.values(isShown));
+          return values(this.run, state, go, { run: (sizes, seed) => void page.act("running", () => this.runs(sizes, seed), "run"), toggle });
+        }
+        case "simplify":
+          return this.simplify();
+        case "versions":
+          return engine.versions ? versions(await engine.versions(), go, (version) => void page.change(`Converted to version ${version}`, () => engine.convert(version))) : [];
+        case "compare":
+          return this.comparing();
+        case "text":
+          return this.text(pane);
       }
     }
-    async older(older) {
-      await this.ask("older", older);
-      if (this.files) this.files.older = older;
+    /** Leads to boxes of a picture. */
+    go(pane) {
+      return (level, item) => void this.page.at("selecting", () => this.page.go(level, item, pane));
     }
-    async call(request) {
-      const text2 = JSON.stringify(request);
-      const answer = JSON.parse(await this.ask("call", text2));
-      const name = request.call;
-      if (name === "undo" && answer.ok) this.changes.pop();
-      else if ((answer.ok?.edits?.length ?? 0) > 0) this.changes.push(text2);
-      if (name === "single" && this.files) this.files.older = void 0;
-      return answer;
+    async cost(go) {
+      const { page, sizes } = this;
+      if (!page.engine.cost) return [];
+      page.color("cost");
+      const [found, problem] = await this.counted(sizes);
+      this.variables = found.variables;
+      await page.main.reload();
+      page.render();
+      if (problem !== void 0) page.work.say(problem);
+      return cost(found, sizes, problem, go, (sizes2) => {
+        this.sizes = sizes2;
+        void page.act("cost", () => page.show("cost"));
+      });
+    }
+    /** The costs for sizes; for none, and why, if they cannot be read. */
+    async counted(sizes) {
+      const count = this.page.engine.cost;
+      try {
+        return [await count(sizes), void 0];
+      } catch (error) {
+        if (sizes.trim() === "" || error instanceof Restored) throw error;
+        return [await count(""), error instanceof Error ? error.message : String(error)];
+      }
+    }
+    async text(pane) {
+      const { page } = this;
+      if (!page.engine.text) return [];
+      const box = pane.box(pane.selected);
+      const isInside = box !== void 0 && box.item.in === void 0 && box.item.k === "node";
+      const parent = isInside ? parentOf(pane) : box;
+      const found = await page.engine.text(parent?.level ?? 0, parent?.index ?? -1, pane.side);
+      const follow = async (level, item) => {
+        this.isFollowing = true;
+        try {
+          await page.go(level, item, pane);
+        } finally {
+          this.isFollowing = false;
+        }
+        await page.show("text", pane);
+      };
+      const isSelected = (level, item) => box !== void 0 && level === box.level && item === box.index;
+      return text(found, isSelected, (level, item) => void page.at("selecting", () => follow(level, item)));
+    }
+    async details(pane) {
+      const { page } = this;
+      const { engine, folded } = page;
+      const go = this.go(pane);
+      const box = pane.box(pane.selected);
+      const advice = "Select a box: its types, attributes, weights and metadata are shown here.";
+      if (!engine.details || !(box ?? engine.model)) return hint("Details", advice);
+      if (!box) {
+        const about = await engine.model(pane.side);
+        return [...details(about, { go }), ...hint(void 0, advice)];
+      }
+      const found = await engine.details(box.level, box.index, pane.side, folded);
+      const { weight, extract } = engine;
+      const inside = (index) => void page.at("selecting", () => page.look(index, pane));
+      if (folded !== void 0) {
+        return details(found, { go, inside, ...weight ? { weight: (input) => weight(box.level, box.index, input, pane.side, folded) } : {} });
+      }
+      const canKeep = extract !== void 0 && pane.side === 0 && (box.item.k === "node" || box.item.k === "group");
+      const path = () => {
+        page.search.from = box.path;
+        page.work.say(`path from ${box.item.t}: choose the other end in the picture or the tree, or search it; Escape ends this`);
+      };
+      return details(found, {
+        go,
+        inside,
+        ...weight ? { weight: (input) => weight(box.level, box.index, input, pane.side) } : {},
+        ...engine.path ? { path } : {},
+        ...canKeep ? { extract: () => void page.extract(box.level, box.index) } : {}
+      });
+    }
+    simplify() {
+      const { page } = this;
+      const { engine } = page;
+      const again = (isProved) => void page.change("Simplified", () => engine.simplify(isProved));
+      if (this.edits) {
+        const actions = [
+          ...engine.before ? [button("Before and after", () => void page.compareWith(engine.before), { id: "before" })] : [],
+          button("Undo", page.undoes),
+          button("Save", () => void page.act("saving", () => this.save(), "save"), { class: "primary" })
+        ];
+        const form = simplify(false, again);
+        return [...changes(this.edits.title, this.edits.done, this.edits.title === "Undone" ? [] : actions), element("hr"), ...form];
+      }
+      const nodes = Number(page.overview?.facts.find(([name]) => name === "nodes")?.[1] ?? 0);
+      return simplify(nodes <= MOST_PROVED, again);
+    }
+    comparing() {
+      const { page } = this;
+      const { engine } = page;
+      if (this.comparison) {
+        const go = (change) => {
+          const place2 = change.after ?? change.before;
+          const pane = change.after ? page.main : page.panes[1];
+          if (place2 && pane) this.go(pane)(place2[0], place2[1]);
+        };
+        return comparison(this.comparison, go, [button("End the comparison", () => void page.act("closing", () => page.single(), "single"), { id: "single" })]);
+      }
+      const parts = hint("Comparison", "Two models side by side: what was added, removed and changed.");
+      if ((page.overview?.undo ?? 0) > 0 && engine.before) parts.push(element("p", {}, button("With the model before the last change", () => void page.compareWith(engine.before), { id: "before" })));
+      if (engine.open) {
+        const input = element("input", { type: "file", id: "older", "aria-label": "The older model", multiple: "", class: "hidden" });
+        picks(input, (files) => void page.older(files));
+        parts.push(element("p", {}, button("With an older file…", () => input.click(), { class: "primary" }), input));
+      } else parts.push(element("p", { class: "hint" }, "`onnx view OLD NEW` compares two files."));
+      return parts;
+    }
+    async runs(sizes, seed) {
+      const { page } = this;
+      [this.sizes, this.seed] = [sizes, seed];
+      try {
+        this.run = await page.engine.run?.(sizes, seed);
+      } catch (error) {
+        if (error instanceof Restored) throw error;
+        const problem = error instanceof Error ? error.message : String(error);
+        this.problem = problem;
+        await page.show("values");
+        page.work.say(problem);
+        return;
+      }
+      await this.values(true);
+      await page.show("values");
+      if (this.run?.failure) page.work.say(`the run failed: ${this.run.failure.message}`);
+    }
+    async values(isShown) {
+      const { page } = this;
+      page.main.hasValues = isShown;
+      await page.main.reload();
+      page.render();
     }
     async save() {
-      return await this.ask("save", null);
-    }
-    cancel() {
-      if (this.stop) this.stop(new Error("cancelled"));
-      else if (this.active?.isBusy) this.active.end(this.restore("cancelled"));
-    }
-    ask(kind, value) {
-      return this.active?.ask(kind, value) ?? Promise.reject(new Error("no model is open"));
-    }
-    /** Opens the same files in another worker, and makes the same changes. What is asked meanwhile is answered after that. */
-    restore(reason) {
-      if (!this.parts || !this.files) return new Error(reason);
-      const { changes: changes2 } = this;
-      const made = new Thread(this.parts.script, this.parts.module, (again) => new Error(`${again}; open the file again`));
-      this.active = made;
-      const requests = [["open", this.files], ...changes2.map((text2) => ["call", text2])];
-      for (const [kind, value] of requests) made.ask(kind, value).catch(() => void 0);
-      return new Restored(`${reason}: the model is as it was before`);
+      const { page } = this;
+      const bytes = await page.engine.save?.();
+      if (!bytes) return;
+      const changed = this.edits && this.edits.title !== "Undone" ? `.${CHANGED[this.edits.title.split(" ")[0] ?? ""] ?? "changed"}` : "";
+      download(`${page.fileName()}${changed}.onnx`, bytes, "application/octet-stream");
+      page.work.say(`saved ${bytes.length} bytes`);
     }
   };
-
-  // src/engines.ts
-  var MOST_HITS = 500;
-  function embedded(element2) {
-    const data = JSON.parse(element2.textContent ?? "");
-    const { levels, parents, nodes } = data.scene;
-    return {
-      overview: () => Promise.resolve({
-        title: data.title,
-        coloring: data.coloring,
-        parents,
-        facts: [["nodes", String(nodes.length)]],
-        undo: 0
-      }),
-      level(id) {
-        const level = levels[id];
-        return level ? Promise.resolve(level) : Promise.reject(new Error(`no level ${id}`));
-      },
-      search(text2) {
-        const word = text2.toLowerCase();
-        const hits = [];
-        let count = 0;
-        for (const [name, op, level, item] of nodes) {
-          if (!name.toLowerCase().includes(word) && !op.toLowerCase().includes(word)) continue;
-          count += 1;
-          if (hits.length < MOST_HITS) hits.push({ label: name ? `${op}  ${name}` : op, level, item });
-        }
-        return Promise.resolve({ count, hits });
-      }
-    };
-  }
-  function session(transport) {
-    const call = async (request) => {
-      const answer = await transport.call(request);
-      if (answer.error !== void 0) throw new Error(answer.error);
-      return answer.ok;
-    };
-    const engine = {
-      overview: (side = 0) => call({ call: "overview", side }),
-      level: (id, side = 0) => call({ call: "level", id, side }),
-      search: (text2, side = 0) => call({ call: "search", text: text2, side }),
-      path: (from, to, side = 0) => call({ call: "path", from, to, side }),
-      details: (level, item, side = 0) => call({ call: "details", level, item, side }),
-      weight: (level, item, input, side = 0) => call({ call: "weight", level, item, input, side }),
-      findings: (side = 0) => call({ call: "findings", side }),
-      repair: () => call({ call: "repair" }),
-      cost: (sizes, side = 0) => call({ call: "cost", sizes, side }),
-      simplify: (prove = false) => call({ call: "simplify", prove }),
-      versions: () => call({ call: "versions" }),
-      convert: (version) => call({ call: "convert", version }),
-      extract: (level, item) => call({ call: "extract", level, item }),
-      undo: () => call({ call: "undo" }),
-      text: (level, item, side = 0) => call({ call: "text", level, item, side }),
-      run: (sizes, seed) => call({ call: "run", sizes, seed }),
-      labels: (level) => call({ call: "labels", level }),
-      compare: () => call({ call: "compare" }),
-      before: () => call({ call: "before" }),
-      single: () => call({ call: "single" }),
-      counterpart: (level, item, from) => call({ call: "counterpart", level, item, from }),
-      picture: (open, color, side = 0) => call({ call: "picture", open, color, side }),
-      save: () => transport.save()
-    };
-    if (transport.open) engine.open = (model, older) => transport.open?.(model, older) ?? Promise.resolve();
-    if (transport.older) engine.older = (older) => transport.older?.(older) ?? Promise.resolve();
-    if (transport.cancel) engine.cancel = () => transport.cancel?.();
-    return engine;
-  }
-  function remote(base) {
-    const ask = async (path, options = {}) => {
-      let response;
-      try {
-        response = await fetch(`${base}${path}`, options);
-      } catch {
-        throw new Error("`onnx view` does not answer: it was ended. Start it again with the same files, and open the address that it prints; changes that were not saved are lost");
-      }
-      if (response.ok) return response;
-      const reason = (await response.text().catch(() => "")).trim();
-      throw new Error(reason && reason !== String(response.status) ? reason : `\`onnx view\` refused the request with status ${response.status}: reload the page`);
-    };
-    return session({
-      call: async (request) => (await ask("call", { method: "POST", body: JSON.stringify(request) })).json(),
-      save: async () => new Uint8Array(await (await ask("model")).arrayBuffer())
-    });
-  }
-  function worker(url) {
-    return session(new Workers(url));
-  }
-
-  // src/zip.ts
-  async function archived(file, folder, most) {
-    const tail = new DataView(await file.slice(Math.max(0, file.size - 65557)).arrayBuffer());
-    let at = tail.byteLength - 22;
-    while (at >= 0 && tail.getUint32(at, true) !== 101010256) at -= 1;
-    if (at < 0) throw new Error("this is not a zip archive, or it is damaged");
-    const [count, length, start2] = [tail.getUint16(at + 10, true), tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
-    if (start2 === 4294967295 || count === 65535) throw new Error("archives beyond 4 GB or of more than 65,534 files are not read: unpack it, and drop the folder");
-    if (count > most) throw new Error(`the archive has ${count} files, more than the ${most} that are read: unpack it, and drop the model with its external data`);
-    const directory = new DataView(await file.slice(start2, start2 + length).arrayBuffer());
-    const decoder = new TextDecoder();
-    const sources = [];
-    let entry = 0;
-    for (let index = 0; index < count; index += 1) {
-      if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 33639248) throw new Error("the zip archive is damaged");
-      const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
-      const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
-      const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
-      const offset = directory.getUint32(entry + 42, true);
-      if (entry + 46 + name > directory.byteLength) throw new Error("the zip archive is damaged");
-      const path = decoder.decode(new Uint8Array(directory.buffer, entry + 46, name));
-      entry += 46 + name + extra + comment;
-      if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
-      sources.push({ path: folder + path, size, file, entry: { offset, packed, method, isEncrypted: (flags & 1) === 1 } });
-    }
-    return sources;
-  }
-
-  // src/files.ts
-  var MODEL = /\.(onnx|onnxtxt|ort|pb|textproto|pbtxt|prototxt|json)$/i;
-  var MOST_FILES = 2e4;
-  function models(sources) {
-    const found = sources.filter((source) => MODEL.test(source.path));
-    const onnx = found.filter((source) => /\.onnx(txt)?$/i.test(source.path));
-    return onnx.length > 0 ? onnx : found.length > 0 ? found : sources.length === 1 ? sources : [];
-  }
-  function beside(model, sources) {
-    const folder = model.path.slice(0, model.path.lastIndexOf("/") + 1);
-    const data = /* @__PURE__ */ new Map();
-    for (const source of sources) {
-      if (source !== model && source.size > 0 && source.path.startsWith(folder)) data.set(source.path.slice(folder.length), source);
-    }
-    return { name: model.path.slice(folder.length), model, data };
-  }
-  function ofFile(file, path) {
-    return { path, size: file.size, file };
-  }
-  async function chosen(files) {
-    const sources = [];
-    for (const file of files) await add(sources, file, file.webkitRelativePath || file.name);
-    return sources;
-  }
-  async function dropped(transfer) {
-    const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.() ?? void 0);
-    const files = [...transfer.files];
-    const sources = [];
-    if (entries.every((entry) => entry === void 0)) return chosen(files);
-    for (const entry of entries) if (entry) await walk(sources, entry, "");
-    return sources;
-  }
-  async function walk(sources, entry, folder) {
-    const path = folder + entry.name;
-    if (entry.isFile) {
-      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
-      await add(sources, file, path);
-      return;
-    }
-    const reader = entry.createReader();
-    for (; ; ) {
-      const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-      if (batch.length === 0) break;
-      for (const inner2 of batch) await walk(sources, inner2, `${path}/`);
-    }
-  }
-  async function add(sources, file, path) {
-    const found = /\.zip$/i.test(path) ? await archived(file, path.replace(/\.zip$/i, "/"), MOST_FILES) : [ofFile(file, path)];
-    for (const source of found) sources.push(source);
-    if (sources.length > MOST_FILES) throw new Error(`there are more than ${MOST_FILES} files: drop the model and its external data only`);
-  }
-
-  // src/drop.ts
-  function droppable(take) {
-    const hasFiles = (event) => event.dataTransfer?.types.includes("Files") ?? false;
-    const isField = (event) => event.target instanceof HTMLInputElement && event.target.type !== "file";
-    const mark = (isOver) => document.body.classList.toggle("over", isOver);
-    window.addEventListener("dragover", (event) => {
-      if (!hasFiles(event) && isField(event)) return;
-      event.preventDefault();
-      mark(hasFiles(event));
-    });
-    window.addEventListener("dragleave", (event) => {
-      if (event.relatedTarget === null) mark(false);
-    });
-    window.addEventListener("drop", (event) => {
-      mark(false);
-      if (!hasFiles(event) && isField(event)) return;
-      event.preventDefault();
-      const transfer = event.dataTransfer;
-      if (!transfer || !hasFiles(event)) return;
-      const sources = dropped(transfer);
-      sources.catch(() => void 0);
-      take(() => sources);
-    });
+  function parentOf(pane) {
+    const end = pane.selected.lastIndexOf("/");
+    return end < 0 ? void 0 : pane.box(pane.selected.slice(0, end));
   }
 
   // src/help.ts
@@ -985,6 +1600,48 @@
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
     dialog.showModal();
+  }
+
+  // src/keys.ts
+  function press(page, event) {
+    const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const pane = page.panes.find((pane2) => pane2.canvas.element === event.target) ?? page.main;
+    const { clientWidth, clientHeight } = pane.canvas.element;
+    const zoom = (factor) => {
+      const before = { ...pane.canvas.view };
+      pane.canvas.zoom(factor, clientWidth / 2, clientHeight / 2);
+      page.together(pane, before);
+    };
+    const isPicture = event.target === pane.canvas.element || event.target === document.body;
+    const follow = (direction) => void page.at("selecting", async () => {
+      const next = pane.neighbor(direction);
+      if (next !== void 0) await page.select(pane, next, true);
+    });
+    const step = (by) => void page.at("searching", () => page.search.step(by));
+    const keys = {
+      "/": () => page.search.field.focus(),
+      "+": () => zoom(1.25),
+      "=": () => zoom(1.25),
+      "-": () => zoom(0.8),
+      "0": () => pane.canvas.fit(),
+      "?": () => help(),
+      n: () => step(1),
+      p: () => step(-1),
+      Escape: () => page.escape(),
+      ...isPicture ? {
+        Enter: () => void page.at("opening", () => page.toggle(pane, pane.selected)),
+        ArrowDown: () => follow("down"),
+        ArrowUp: () => follow("up"),
+        ArrowLeft: () => follow("left"),
+        ArrowRight: () => follow("right")
+      } : {}
+    };
+    const digit = PANELS[Number(event.key) - 1];
+    const action = keys[event.key] ?? (digit && (() => page.tab(digit)));
+    if (!action) return;
+    action();
+    event.preventDefault();
   }
 
   // src/pane.ts
@@ -1234,299 +1891,134 @@
     return a && b ? Math.hypot(a.offsetX - b.offsetX, a.offsetY - b.offsetY) : 0;
   }
 
-  // src/panels.ts
-  function link(text2, level, item, go) {
-    if (level === void 0 || item === void 0) return breakable(text2);
-    const made = button("", () => go(level, item), { class: "link" });
-    made.append(breakable(text2));
-    return made;
-  }
-  function hint(title, text2) {
-    return [element("h2", {}, title), element("p", { class: "hint" }, text2)];
-  }
-  function details(found, events) {
-    const parts = [element("h2", {}, found.title)];
-    const actions = element("div", { class: "actions" });
-    if (events.path) actions.append(button("Path to…", events.path, { id: "path", title: "Shows the nodes between this box and another one; or press Shift and click the other one" }));
-    if (events.extract) actions.append(button("Keep only this", events.extract, { id: "extract", title: "Makes the nodes of this box the model; can be undone" }));
-    if (actions.childElementCount > 0) parts.push(actions);
-    if (found.rows.length > 0) parts.push(table(found.rows));
-    const lists = [...found.lists].sort((a, b) => Number(b.title === "Operators") - Number(a.title === "Operators"));
-    for (const list of lists) {
-      const rows = list.rows.map((row, at) => {
-        const place2 = list.places?.[at];
-        return row.map((cell, index) => {
-          if (place2 && index === list.link) return link(cell, place2[0], place2[1], events.go);
-          return index > 0 && cell.includes("\n") ? element("pre", {}, cell) : cell;
-        });
+  // src/search.ts
+  var NONE = { hits: [], count: 0 };
+  var Search = class {
+    field = element("input", { id: "search", type: "search", placeholder: "Search: name or Softmax() -> MatMul()", "aria-label": "Search" });
+    found = element("span", { id: "found" });
+    /** The box at which a path begins whose other end is not chosen yet. */
+    from;
+    page;
+    hits = [];
+    /** Number of matches, of which `hits` are the first. */
+    count = 0;
+    hit = -1;
+    side = 0;
+    /** The text whose matches are shown. */
+    text = "";
+    constructor(page) {
+      this.page = page;
+      this.field.addEventListener("change", () => void page.act("searching", () => this.find()));
+      this.field.addEventListener("keydown", (event) => {
+        const isSame = this.field.value.trim() === this.text;
+        if (event.key === "Enter" && isSame && this.hits.length > 0) void page.at("searching", () => this.entered(event.shiftKey));
       });
-      parts.push(element("h3", {}, list.title), table(rows));
     }
-    for (const weight of found.weights ?? []) {
-      const place2 = element("div", { class: "weight" });
-      const load2 = async () => {
-        try {
-          const read2 = await events.weight?.(weight.input);
-          if (read2) place2.replaceChildren(...statistics(read2));
-        } catch (error) {
-          place2.replaceChildren(element("p", { class: "warning" }, error instanceof Error ? error.message : String(error)));
-        }
-      };
-      const show = button("Statistics", () => void load2(), { class: "statistics", "aria-label": `Statistics of ${weight.name}` });
-      place2.append(show);
-      parts.push(element("h3", {}, `Weight ${weight.name} ${weight.type}`), place2);
+    async entered(isBack) {
+      const end = this.from === void 0 ? void 0 : this.hits[this.hit];
+      if (end) await this.page.go(end.level, end.item);
+      else await this.step(isBack ? -1 : 1);
     }
-    if (found.documentation) {
-      const { text: text2, address } = found.documentation;
-      const anchor = element("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, text2);
-      parts.push(element("h3", {}, "Definition"), element("p", {}, anchor, " (opens onnx.ai)"));
-    }
-    return parts;
-  }
-  function statistics(found) {
-    const parts = [table(found.rows, void 0, [1])];
-    if (found.histogram) {
-      const most = Math.max(...found.histogram, 1);
-      const bars = found.histogram.map((count) => {
-        const bar = element("div", { title: String(count) });
-        bar.style.height = `${count > 0 ? Math.max(2, 100 * count / most) : 0}%`;
-        return bar;
-      });
-      parts.push(element("div", { class: "histogram", role: "img", "aria-label": `Histogram: ${found.histogram.join(", ")}` }, ...bars));
-    }
-    if (found.elements.length > 0) parts.push(element("p", { class: "elements" }, `${found.elements.join(", ")} …`));
-    return parts;
-  }
-  var FEW_EDITS = 4;
-  var singular = (text2) => text2.replace(/\b1 (edit|run|attempt|node|input|output|value|repair)s\b/g, "1 $1");
-  var counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
-  function findings(found, go, repair) {
-    const [errors, warnings, notes] = found.counts;
-    const parts = [
-      element("h2", {}, "Findings"),
-      element("p", {}, [counted(errors, "error"), counted(warnings, "warning"), counted(notes, "note")].join(", "))
-    ];
-    if (found.findings.length === 0) parts.push(element("p", { class: "hint" }, "The checker and shape inference report nothing."));
-    if (found.repairable > 1 && repair) parts.push(button(`Apply all ${found.repairable} repairs`, repair, { id: "repair" }));
-    for (const finding of found.findings) {
-      const entry = element(
-        "div",
-        { class: "finding" },
-        element("div", { class: finding.severity }, `${finding.severity} ${finding.rule}`),
-        element("div", {}, finding.message),
-        element("div", {}, link(finding.where, finding.level, finding.item, go))
-      );
-      if (finding.help) entry.append(element("div", {}, `help: ${finding.help}`));
-      if (finding.canRepair && repair) entry.append(button("Apply", repair, { class: "apply", "aria-label": `Apply the repair of ${finding.where}` }));
-      parts.push(entry);
-    }
-    return parts;
-  }
-  function sizesInput(variables, sizes, submit) {
-    const input = element("input", {
-      id: "sizes",
-      type: "text",
-      "aria-label": "Sizes of dimension variables",
-      placeholder: variables.length > 0 ? example(variables) : "no variables",
-      value: sizes
-    });
-    input.addEventListener("change", () => submit(input.value));
-    return input;
-  }
-  var example = (variables) => variables.map((name) => `${name}=1`).join(" ");
-  function refused(input, problem, variables) {
-    if (problem === void 0) return [];
-    input.setAttribute("aria-invalid", "true");
-    input.setAttribute("aria-describedby", "sizes-problem");
-    const advice = input.value.trim() === "" ? "" : variables.length > 0 ? ` Sizes are written like ${example(variables)}.` : " The inputs have no variables: leave the field empty.";
-    return [element("p", { id: "sizes-problem", class: "error", role: "alert" }, `${problem}.`.replace(/([.!?])\.$/, "$1") + advice)];
-  }
-  function cost(found, sizes, problem, go, count) {
-    let last = sizes;
-    const submit = (sizes2) => {
-      if (sizes2 !== last) count(last = sizes2);
-    };
-    const input = sizesInput(found.variables, sizes, submit);
-    const rows = found.rows.map((row) => [
-      element("div", {}, link(row.op, row.level, row.item, go), element("div", { class: "name" }, breakable(row.name))),
-      row.operations,
-      row.part > 0 ? `${(row.part * 100).toFixed(1)} %` : ""
-    ]);
-    return [
-      element("h2", {}, "Cost"),
-      element("p", { class: "row" }, "Sizes: ", input, " ", button("Count", () => submit(input.value))),
-      ...refused(input, problem, found.variables),
-      element("div", { class: "legend", id: "cost-legend" }, element("span", {}, "no operations"), element("span", { class: "ramp" }), element("span", {}, "most of the boxes shown")),
-      table(found.totals, void 0, [1]),
-      element("h3", {}, "Most expensive nodes"),
-      table(rows, ["node", "operations", "part"], [1, 2])
-    ];
-  }
-  function range(text2) {
-    const [least, ...greatest] = text2.split(" … ");
-    if (least === void 0 || greatest.length !== 1) return breakable(text2);
-    const whole = (part) => element("span", { class: "whole" }, part);
-    return element("div", {}, whole(`${least} …`), " ", whole(greatest.join()));
-  }
-  function values(found, state, go, events) {
-    const seed = element("input", { id: "seed", type: "number", min: "0", "aria-label": "Seed of the inputs", value: String(state.seed) });
-    const input = sizesInput(found?.variables ?? state.variables, state.sizes, () => void 0);
-    const run = () => events.run(input.value, Math.max(0, Math.floor(Number(seed.value) || 0)));
-    input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") run();
-    });
-    const parts = [
-      element("h2", {}, "Values of a run"),
-      element("p", { class: "hint" }, "The model runs on generated inputs, in the ranges that its operators allow."),
-      element("p", { class: "row" }, "Sizes: ", input, " seed: ", seed, " ", button("Run", run, { id: "run", class: "primary" })),
-      ...refused(input, state.problem, found?.variables ?? state.variables)
-    ];
-    if (!found) return parts;
-    const check = element("input", { id: "values-shown", type: "checkbox" });
-    check.checked = state.isShown;
-    check.addEventListener("change", () => events.toggle(check.checked));
-    parts.push(element("label", {}, check, " show values at the edges"));
-    if (found.failure) {
-      const { failure } = found;
-      parts.push(
-        element(
-          "div",
-          { class: "finding", id: "failure" },
-          element("div", { class: "error" }, "The run failed"),
-          element("div", {}, failure.message),
-          element("div", {}, link(failure.node ?? "", failure.level, failure.item, go))
-        )
-      );
-    }
-    const sizes = found.sizes.map(([name, size]) => `${name}=${size}`).join(" ");
-    const bad = found.rows.filter((row) => row.bad).length;
-    const summary = `${found.values} values${sizes ? `, ${sizes}` : ""}${bad > 0 ? `, ${bad} with NaN or infinity` : ""}`;
-    const rows = found.rows.map((row) => {
-      const name = element("div", row.bad ? { class: "error" } : {}, link(row.name, row.level, row.item, go), element("div", { class: "name" }, row.type));
-      return [name, range(row.range), row.mean ?? ""];
-    });
-    const values2 = table(rows, ["value", "smallest … greatest", "mean"], [2]);
-    values2.id = "values";
-    parts.push(element("p", {}, summary), values2);
-    return parts;
-  }
-  function changes(title, done, actions) {
-    const parts = [element("h2", {}, title), element("p", { id: "summary" }, done.summary)];
-    if (actions.length > 0 && done.edits.length > 0) parts.push(element("div", { class: "actions" }, ...actions));
-    if (done.edits.length > 0) parts.push(element("h3", {}, "Edits"), ...editsByRule(done.edits));
-    if (done.more) parts.push(element("p", { class: "hint" }, `${done.more} edits more are not listed. The report of \`onnx simplify\` has all of them.`));
-    return parts;
-  }
-  function ruleOf(edit) {
-    const [, rule, count] = /^(.*?)(?: \((\d+) edits\))?$/s.exec(edit.what) ?? [];
-    return { rule: rule ?? edit.what, count: Number(count ?? 1) };
-  }
-  var placeOf = (rule, { proof }) => /^(no|unique)-/.test(rule) ? 2 : /^exact\b/.test(proof) ? 1 : 0;
-  function editsByRule(edits) {
-    const hasProof = edits.some((edit) => edit.proof);
-    const list = (edits2, isNamed) => table(
-      edits2.map((edit) => [...isNamed ? [edit.what] : [], edit.nodes, ...hasProof ? [singular(edit.proof)] : []]),
-      [...isNamed ? ["edit"] : [], "nodes", ...hasProof ? ["why it is right"] : []]
-    );
-    const rules = /* @__PURE__ */ new Map();
-    for (const edit of edits) {
-      const { rule, count } = ruleOf(edit);
-      const group = rules.get(rule) ?? { count: 0, edits: [] };
-      group.count += count;
-      group.edits.push(edit);
-      rules.set(rule, group);
-    }
-    if (rules.size === edits.length && rules.size < FEW_EDITS) return [list(edits, true)];
-    const order = [...rules].sort(([a, one], [b, other]) => placeOf(a, one.edits[0]) - placeOf(b, other.edits[0]) || other.count - one.count || a.localeCompare(b, "en"));
-    return order.map(([rule, { count, edits: edits2 }]) => {
-      const group = element("details", { class: "rule" }, element("summary", {}, element("span", {}, rule), element("span", { class: "count" }, counted(count, "edit"))));
-      group.addEventListener("toggle", () => {
-        if (group.open && group.childElementCount === 1) group.append(list(edits2, edits2.some(({ what }) => what !== rule)));
-      });
-      return group;
-    });
-  }
-  function simplify(isProved, start2) {
-    const check = element("input", { id: "prove", type: "checkbox" });
-    check.checked = isProved;
-    return [
-      element("h2", {}, "Simplify"),
-      element("p", { class: "hint" }, "Folds constants, removes what has no effect, and rewrites to fewer and cheaper nodes. The model computes the same. Nothing is written until you save."),
-      element("p", {}, element("label", {}, check, " compare the values before and after each edit")),
-      button("Simplify", () => start2(check.checked), { id: "simplify", class: "primary" })
-    ];
-  }
-  function versions(found, go, convert) {
-    const parts = [element("h2", {}, "Versions"), element("p", {}, `The model uses operator set ${found.current}.`)];
-    const reach = (name, reach2) => {
-      parts.push(element("h3", {}, `${name}: ${reach2.version}`));
-      if (reach2.version !== found.current) {
-        const nodes2 = reach2.changed === 1 ? "1 node changes" : `${reach2.changed} nodes change`;
-        parts.push(element("p", { class: "row" }, `${nodes2}. `, button(`Convert to ${reach2.version}`, () => convert(reach2.version))));
+    async find() {
+      const { page, from } = this;
+      const text2 = this.field.value.trim();
+      this.forget();
+      [this.text, this.from] = [text2, from];
+      if (!text2) {
+        page.work.rest();
+        page.remember(false);
+        return;
       }
-      if (reach2.refusals.length === 0) return;
-      const nodes = reach2.prevented === 1 ? "1 node prevents" : `${reach2.prevented} nodes prevent`;
-      parts.push(element("p", {}, `${nodes} version ${reach2.version + (name === "Oldest" ? -1 : 1)}:`));
-      const rows = reach2.refusals.map((refusal) => [link(refusal.op, refusal.level, refusal.item, go), `${refusal.reason}. ${refusal.help}`]);
-      parts.push(table(rows, ["operator", "why"]));
-    };
-    reach("Oldest", found.oldest);
-    reach("Newest", found.newest);
-    const input = element("input", { id: "version", type: "number", min: String(found.oldest.version), max: String(found.newest.version), "aria-label": "Version", value: String(found.current) });
-    parts.push(element("h3", {}, "Another version"), element("p", { class: "row" }, input, " ", button("Convert", () => convert(Number(input.value)), { id: "convert" })));
-    return parts;
-  }
-  function comparison(found, go, actions) {
-    const [added, removed, changed] = found.counts;
-    const parts = [
-      element("h2", {}, "Comparison"),
-      element("p", { id: "summary" }, `${added} added, ${removed} removed, ${changed} changed; ${found.same} nodes correspond`),
-      element("div", { class: "actions" }, ...actions)
-    ];
-    if (found.unread > 0) parts.push(element("p", { class: "warning" }, `${found.unread} tensors could not be read, and were not compared`));
-    if (found.changes.length === 0) parts.push(element("p", { class: "hint" }, "The models are the same."));
-    const sign = { added: "+", removed: "−", changed: "~" };
-    for (const change of found.changes) {
-      const text2 = `${sign[change.kind]} ${change.element} ${change.text || (change.where ?? "")}`;
-      const hasPlace = change.after !== void 0 || change.before !== void 0;
-      const title = hasPlace ? button(text2, () => go(change), { class: "link" }) : element("span", {}, text2);
-      const entry = element("div", { class: `finding ${change.kind}` }, title);
-      for (const aspect of change.aspects) entry.append(element("div", { class: "aspect" }, aspect));
-      parts.push(entry);
+      const found = await page.engine.search(text2);
+      this.take(found, 0);
+      const isEnd = from !== void 0 && found.count > 1;
+      const matches = `${found.count} ${found.count === 1 ? "match" : "matches"}${this.cut()}${hidden(found)}`;
+      page.work.say(found.note ?? (isEnd ? `${matches} are marked: ‹ and › step through them; a click on one, or Enter in the search, takes it as the other end of the path` : matches));
+      if (this.hits.length > 0 && !isEnd) await this.step(1);
+      page.remember(false);
     }
-    if (found.more > 0) parts.push(element("p", {}, `and ${found.more} more`));
-    return parts;
-  }
-  function text(found, isSelected, go) {
-    const pre = element("pre", { tabindex: "0", "aria-label": "ONNX text", id: "text" });
-    const lines = found.text.split("\n");
-    let at = 0;
-    let chosen2;
-    for (const [index, [line, level, item]] of found.places.entries()) {
-      if (line > at) pre.append(lines.slice(at, line).join("\n") + "\n");
-      const next = found.places[index + 1]?.[0];
-      const isEnd = (text2) => text2.startsWith("}");
-      const end = next ?? (lines.findIndex((text2, at2) => at2 > line && isEnd(text2)) + 1 || lines.length + 1) - 1;
-      const part = element("span", { class: "node-text" }, lines.slice(line, end).join("\n") + "\n");
-      part.addEventListener("click", () => go(level, item));
-      if (isSelected(level, item)) {
-        part.classList.add("chosen");
-        chosen2 ??= part;
+    /** Says that not all matches are listed. */
+    cut() {
+      return this.count > this.hits.length ? `, of which the first ${this.hits.length}` : "";
+    }
+    /** Searches the text of a link. */
+    async restore(text2) {
+      if (!text2 || text2 === this.field.value) return;
+      this.field.value = text2;
+      this.text = text2;
+      this.take(await this.page.engine.search(text2), 0);
+    }
+    /** Ends a search or a path, whose matches are boxes of the model as it was. */
+    forget() {
+      this.take(NONE, 0);
+      this.found.textContent = "";
+      [this.text, this.from] = ["", void 0];
+    }
+    /** Empties the field, too. */
+    clear() {
+      this.field.value = "";
+      this.forget();
+    }
+    take(found, side) {
+      [this.hits, this.count, this.hit, this.side] = [found.hits, found.count, -1, side];
+      this.found.textContent = String(found.count);
+      const pane = this.pane();
+      pane.mark(found.hits.map((hit) => pane.pathOf(hit.level, hit.item)));
+    }
+    pane() {
+      const { panes, main } = this.page;
+      return panes.find((pane) => pane.side === this.side) ?? main;
+    }
+    async step(by) {
+      const { length } = this.hits;
+      if (length === 0) return;
+      this.hit = (this.hit + by + length) % length;
+      const hit = this.hits[this.hit];
+      const pane = this.pane();
+      const path = pane.pathOf(hit.level, hit.item);
+      if (length === 1 && this.from !== void 0) {
+        await this.page.select(pane, path, true);
+        return;
       }
-      pre.append(part);
-      at = end;
+      await this.page.selected(pane, path, true, hit.folded);
+      const more = this.count > length ? ` of ${this.count}` : "";
+      this.found.textContent = `${this.hit + 1} / ${length}${more}`;
+      const without = hit.folded === void 0 ? "" : ", which is in the box of its user";
+      this.page.work.say(`match ${this.hit + 1} of ${this.count}${more ? `, of which the first ${length} are listed` : ""}: ${hit.label}${without}`);
     }
-    pre.append(lines.slice(at).join("\n"));
-    if (chosen2) {
-      const shown = chosen2;
-      requestAnimationFrame(() => shown.scrollIntoView({ block: "center" }));
+    /** Marks the nodes between a box, by default the selected one, and another one. */
+    async path(pane, path, from = pane.selected) {
+      const { page } = this;
+      if (!page.engine.path) return;
+      for (const end of [from, path]) if (!pane.box(end)) await pane.select(end, false);
+      const [a, b] = [pane.box(from), pane.box(path)];
+      if (!a || !b || a === b) {
+        page.work.say("a path has two ends: select one box, and choose another one");
+        return;
+      }
+      const found = await page.engine.path([a.level, a.index], [b.level, b.index], pane.side);
+      this.take(found, pane.side);
+      [this.field.value, this.text] = ["", ""];
+      await page.marked(pane, path);
+      const isEnd = ({ level, item }) => [from, path].some((end) => `${pane.pathOf(level, item)}/`.startsWith(`${end}/`));
+      const between = found.count - found.hits.filter(isEnd).length;
+      const nodes = between === 1 ? "1 node" : `${between} nodes`;
+      page.work.say(found.note ?? `${nodes} between ${a.item.t} and ${b.item.t}: ‹ and › step through what is marked${this.cut()}`);
     }
-    return [element("h2", {}, "Text"), pre];
+  };
+  function hidden({ hidden: hidden2 }) {
+    if (!hidden2) return "";
+    return hidden2 === 1 ? "; 1 more is not in the picture" : `; ${hidden2} more are not in the picture`;
   }
 
   // src/state.ts
   var MOST_OPEN2 = 200;
   var isPath = (path) => /^\d+(\/\d+)*$/.test(path);
+  function fingerprint({ facts, parents }) {
+    let hash = 2166136261;
+    for (const c of JSON.stringify([facts, parents])) hash = Math.imul(hash ^ (c.codePointAt(0) ?? 0), 16777619) >>> 0;
+    return hash.toString(36);
+  }
   function read() {
     const state = new URLSearchParams(location.hash.slice(1));
     const at = state.get("at") ?? "";
@@ -1536,7 +2028,8 @@
       at: isPath(at) ? at : "",
       panel: state.get("panel") ?? void 0,
       find: state.get("find") ?? "",
-      model: state.get("model") ?? void 0
+      model: state.get("model") ?? void 0,
+      of: state.get("of") ?? void 0
     };
   }
   function write(state, isStep) {
@@ -1546,6 +2039,7 @@
     if (state.panel) parts.push(`panel=${state.panel}`);
     if (state.find) parts.push(`find=${encodeURIComponent(state.find)}`);
     if (state.model) parts.push(`model=${encodeURIComponent(state.model)}`);
+    if (state.of) parts.push(`of=${state.of}`);
     const hash = `#${parts.join("&")}`;
     if (hash === location.hash) return;
     if (isStep) history.pushState(null, "", hash);
@@ -1555,13 +2049,15 @@
   // src/work.ts
   var PATIENCE = 700;
   var OPENING = "reading the files";
+  var MOST_WAITING = 30;
   var Work = class {
     status = element("div", { id: "status", role: "status" });
     busy = element("div", { id: "busy", role: "alert", hidden: "" });
     notice = element("div", { id: "notice", role: "alert", hidden: "" });
-    isBusy = false;
     cancel;
     events;
+    waiting = [];
+    current;
     facts = "";
     constructor(cancel, events) {
       this.cancel = cancel;
@@ -1590,13 +2086,49 @@
       this.notice.replaceChildren(element("p", {}, text2), button("Close", () => this.notice.hidden = true, { id: "notice-close" }));
       this.notice.hidden = false;
     }
-    /** Does work, one at a time for the user: errors are said, and work that takes long can be ended. */
-    async guard(what, work) {
-      if (this.isBusy) {
+    /** Does the first work. Its errors are those of the caller. */
+    async first(work) {
+      this.current = { what: "reading", work, once: void 0, done: () => void 0 };
+      try {
         await work();
-        return;
+      } finally {
+        this.current = void 0;
+        void this.next();
       }
-      this.isBusy = true;
+    }
+    /**
+     * Does what the user asks for, after what was asked before: errors are said, and work that takes long can be ended. What has a name
+     * in `once` is not begun while the same goes on or waits: the second click of a double click is not another request. Work does
+     * not call this.
+     */
+    guard(what, work, once) {
+      const begun = this.current ? [this.current, ...this.waiting] : this.waiting;
+      if (once !== void 0 && begun.some((task) => task.once === once)) {
+        if (what === OPENING || !this.busy.hidden) this.warn("The same is worked on already. Wait for it or cancel it, then do this again.");
+        return Promise.resolve();
+      }
+      if (this.waiting.length >= MOST_WAITING) return Promise.resolve();
+      return new Promise((done) => {
+        this.waiting.push({ what, work, once, done });
+        document.body.dataset["busy"] = this.current?.what ?? what;
+        void this.next();
+      });
+    }
+    /** Whether requests wait. */
+    get isWaiting() {
+      return this.waiting.length > 0;
+    }
+    async next() {
+      if (this.current) return;
+      for (let task = this.waiting.shift(); task; task = this.waiting.shift()) {
+        this.current = task;
+        await this.run(task);
+        this.current = void 0;
+        task.done();
+      }
+      delete document.body.dataset["busy"];
+    }
+    async run({ what, work }) {
       this.notice.hidden = true;
       if (!this.events.isChoosing()) this.rest();
       document.body.dataset["busy"] = what;
@@ -1613,16 +2145,23 @@
       } finally {
         clearTimeout(timer);
         this.busy.hidden = true;
-        this.isBusy = false;
-        delete document.body.dataset["busy"];
       }
     }
     async failed(what, error) {
-      const text2 = error instanceof Error ? error.message : String(error);
-      if (error instanceof Restored) await this.events.restart().catch(() => void 0);
+      for (const task of this.waiting.splice(0)) task.done();
+      let text2 = message(error);
+      if (error instanceof Restored) {
+        try {
+          text2 = await error.outcome;
+          await this.events.restart();
+        } catch (failure) {
+          text2 = message(failure);
+        }
+      }
       this.warn(what === OPENING ? `Not opened: ${text2}. What is shown stays.` : text2);
     }
   };
+  var message = (error) => error instanceof Error ? error.message : String(error);
 
   // src/start.ts
   var MOST_BYTES = 19e8;
@@ -1653,7 +2192,7 @@
     const accept = ".onnx,.onnxtxt,.textproto,.pbtxt,.json,.zip,.data,.bin";
     const input = element("input", { type: "file", id: "file", "aria-label": "Files of a model", accept, multiple: "", class: "hidden" });
     const folder = element("input", { type: "file", id: "folder", "aria-label": "A folder with a model", webkitdirectory: "", class: "hidden" });
-    const message = element("p", { id: "message", role: "status" }, "Files stay in this tab; nothing is sent.");
+    const message2 = element("p", { id: "message", role: "status" }, "Files stay in this tab; nothing is sent.");
     const { model } = read();
     const zone = element(
       "main",
@@ -1664,22 +2203,22 @@
       input,
       folder,
       ...model === void 0 ? [] : [element("p", { id: "belongs" }, `This link shows a place in ${model}: open that model.`)],
-      message
+      message2
     );
     root2.replaceChildren(zone);
     const take = async (sources) => {
       if (document.body.dataset["busy"] !== void 0) return;
-      message.classList.remove("error");
-      message.textContent = "reading …";
+      message2.classList.remove("error");
+      message2.textContent = "reading …";
       document.body.dataset["busy"] = "reading";
-      const timer = setTimeout(() => message.append(" ", button("Cancel", () => engine.cancel?.(), { id: "cancel" })), PATIENCE);
+      const timer = setTimeout(() => message2.append(" ", button("Cancel", () => engine.cancel?.(), { id: "cancel" })), PATIENCE);
       try {
         await openAll(engine, await sources());
         await begin();
       } catch (error) {
         if (!zone.isConnected) root2.replaceChildren(zone);
-        message.classList.add("error");
-        message.textContent = error instanceof Error ? error.message : String(error);
+        message2.classList.add("error");
+        message2.textContent = error instanceof Error ? error.message : String(error);
       } finally {
         clearTimeout(timer);
         delete document.body.dataset["busy"];
@@ -1813,69 +2352,62 @@
     return item?.getAttribute("data-path") ?? void 0;
   }
 
-  // src/main.ts
+  // src/page.ts
   var COLORINGS = ["type", "cost", "scope", "findings", "diff"];
-  var PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text"];
-  var TITLES = {
-    details: "Details",
-    findings: "Findings",
-    cost: "Cost",
-    values: "Values",
-    simplify: "Simplify",
-    versions: "Versions",
-    compare: "Compare",
-    text: "Text"
-  };
-  var MOST_PROVED = 1e3;
-  var CHANGED = { Simplified: "simplified", Repaired: "repaired", Converted: "converted", Kept: "part" };
   var Page = class {
     engine;
-    tree;
-    panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "", tabindex: "-1" });
     work;
+    search;
+    panes;
+    overview;
+    shown;
+    /** The node of the details, if it is one that computes a weight of the node with the box that is selected. */
+    folded;
+    tree;
+    contents;
+    panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "", tabindex: "-1" });
     title = element("h1");
-    found = element("span", { id: "found" });
-    search = element("input", { id: "search", type: "search", placeholder: "Search: name or Softmax() -> MatMul()", "aria-label": "Search" });
     coloring = element("select", { id: "coloring", "aria-label": "Color by" });
     undo;
     picture = element("main", { id: "picture" });
     tabs = /* @__PURE__ */ new Map();
-    panes;
-    overview;
-    shown;
-    hits = [];
-    hit = -1;
-    hitSide = 0;
-    searched = "";
-    sizes = "";
-    seed = 0;
-    run;
-    edits;
-    comparison;
-    /** The variables of inputs, once they are known. */
-    variables;
-    problem;
-    pathFrom;
-    isFollowing = false;
+    /** What the panel is about. */
+    about;
     isStill = false;
     constructor(root2, engine) {
       this.engine = engine;
-      this.work = new Work(engine.cancel, { restart: () => this.start(), isChoosing: () => this.pathFrom !== void 0 });
+      this.work = new Work(engine.cancel, { restart: () => this.start(), isChoosing: () => this.search.from !== void 0 });
+      this.search = new Search(this);
+      this.contents = new Contents(this);
       this.panes = [this.pane(0)];
-      this.tree = new Tree({ select: (path) => void this.select(this.main, path, true), toggle: (path) => void this.toggle(this.main, path) });
+      this.tree = new Tree({
+        select: (path) => void this.at("selecting", () => this.select(this.main, path, true)),
+        toggle: (path) => void this.at("opening", () => this.toggle(this.main, path))
+      });
       for (const name of COLORINGS) if (name !== "diff") this.coloring.append(element("option", { value: name }, `color: ${name}`));
-      this.undo = button("Undo", () => void this.change("Undone", engine.undo), { id: "undo", disabled: "" });
+      this.undo = button("Undo", this.undoes, { id: "undo", disabled: "" });
       root2.replaceChildren(this.header(), this.tree.element, this.picture, this.panel, this.rail(), this.work.status);
       this.picture.append(this.main.element, this.work.busy, this.work.notice);
       this.listen();
+    }
+    /** Does what the user asks for. */
+    act(what, work, once) {
+      return this.work.guard(what, work, once);
+    }
+    /** Does what is about a place of the model, unless the model is another one when its turn comes. */
+    at(what, work) {
+      const { overview } = this;
+      return this.work.guard(what, async () => {
+        if (this.overview === overview) await work();
+      });
     }
     get main() {
       return this.panes[0];
     }
     pane(side) {
       const pane = new Pane(this.engine, side, {
-        select: (pane2, path, isPath2) => void (isPath2 ? this.path(pane2, path) : this.select(pane2, path, false)),
-        toggle: (pane2, path) => void this.toggle(pane2, path),
+        select: (pane2, path, isPath2) => void this.at("selecting", () => isPath2 ? this.search.path(pane2, path) : this.select(pane2, path, false)),
+        toggle: (pane2, path) => void this.at("opening", () => this.toggle(pane2, path)),
         moved: (pane2, before) => this.together(pane2, before)
       });
       pane.canvas.covered = () => this.covered(pane);
@@ -1890,18 +2422,18 @@
     header() {
       const { engine } = this;
       const tree = button("☰", () => document.body.classList.toggle("tree-shown"), { id: "tree-button", "aria-label": "Boxes as a tree" });
-      const header = element("header", {}, tree, this.title, this.search);
+      const header = element("header", {}, tree, this.title, this.search.field);
       header.append(
-        button("‹", () => void this.step(-1), { id: "previous", "aria-label": "Previous match" }),
-        button("›", () => void this.step(1), { id: "next", "aria-label": "Next match" }),
-        this.found,
+        button("‹", () => void this.at("searching", () => this.search.step(-1)), { id: "previous", "aria-label": "Previous match" }),
+        button("›", () => void this.at("searching", () => this.search.step(1)), { id: "next", "aria-label": "Next match" }),
+        this.search.found,
         this.coloring,
         button("Fit", () => this.main.canvas.fit(), { id: "fit" }),
-        button("Open all", () => void this.openAll(), { id: "open-all" }),
-        button("Close all", () => this.closeAll(), { id: "close-all" })
+        button("Open all", () => void this.act("opening", () => this.openAll()), { id: "open-all" }),
+        button("Close all", () => void this.act("closing", () => this.closeAll()), { id: "close-all" })
       );
       if (engine.undo) header.append(this.undo);
-      if (engine.save) header.append(button("Save", () => void this.save(), { id: "save", class: "primary" }));
+      if (engine.save) header.append(button("Save", () => void this.act("saving", () => this.contents.save(), "save"), { id: "save", class: "primary" }));
       if (engine.open) {
         const input = element("input", { type: "file", id: "reopen", "aria-label": "Open another model", multiple: "", class: "hidden" });
         picks(input, (files) => void this.reopen(() => chosen(files)));
@@ -1912,48 +2444,35 @@
     /** The tabs of the panel. */
     rail() {
       const { engine } = this;
-      const available = {
-        details: engine.details,
-        findings: engine.findings,
-        cost: engine.cost,
-        values: engine.run,
-        simplify: engine.simplify,
-        versions: engine.versions,
-        compare: engine.compare,
-        text: engine.text
-      };
       const rail = element("nav", { id: "rail", "aria-label": "Panels" });
-      for (const name of PANELS) {
-        if (!available[name]) continue;
-        const made = button(TITLES[name], () => void this.show(this.shown === name ? void 0 : name), { id: `panel-${name}`, "aria-pressed": "false" });
+      for (const name of available(engine)) {
+        const made = button(TITLES[name], () => this.tab(name), { id: `panel-${name}`, "aria-pressed": "false" });
         this.tabs.set(name, made);
         rail.append(made);
       }
       rail.append(element("span", { class: "space" }));
-      if (engine.picture) rail.append(button("SVG", () => void this.svg(), { id: "save-svg", "aria-label": "Save the picture as SVG" }));
+      if (engine.picture) rail.append(button("SVG", () => void this.act("drawing", () => this.svg()), { id: "save-svg", "aria-label": "Save the picture as SVG" }));
       rail.append(
-        button("PNG", () => void this.png(), { id: "save-png", "aria-label": "Save the picture as PNG" }),
+        button("PNG", () => void this.act("drawing", () => this.png()), { id: "save-png", "aria-label": "Save the picture as PNG" }),
         button("◐", () => this.theme(), { id: "theme", "aria-label": "Light or dark" }),
         button("?", () => help(), { id: "help", "aria-label": "Keys" })
       );
       return rail;
+    }
+    /** Opens a panel, or closes it. */
+    tab(name) {
+      if (!this.tabs.has(name)) return;
+      if (this.shown === name && !this.work.isWaiting) void this.show(void 0);
+      else void this.act(name, () => this.show(this.shown === name ? void 0 : name));
     }
     listen() {
       this.coloring.addEventListener("change", () => {
         this.color(this.coloring.value);
         this.remember(false);
       });
-      this.search.addEventListener("change", () => void this.find());
-      this.search.addEventListener("keydown", (event) => {
-        const isSame = this.search.value.trim() === this.searched;
-        if (event.key !== "Enter" || !isSame || this.hits.length === 0) return;
-        const end = this.pathFrom === void 0 ? void 0 : this.hits[this.hit];
-        if (end) void this.go(end.level, end.item);
-        else void this.step(event.shiftKey ? -1 : 1);
-      });
       window.addEventListener("resize", () => this.resize());
-      window.addEventListener("popstate", () => void this.work.guard("reading", () => this.restore()));
-      document.addEventListener("keydown", (event) => this.key(event));
+      window.addEventListener("popstate", () => void this.act("reading", () => this.moved()));
+      document.addEventListener("keydown", (event) => press(this, event));
       window.addEventListener("unhandledrejection", (event) => {
         event.preventDefault();
         this.work.warn(event.reason instanceof Error ? event.reason.message : String(event.reason));
@@ -1987,12 +2506,13 @@
       const overview = await this.refresh();
       this.color(overview.coloring);
       this.resize();
-      await this.restore();
-      if (overview.other !== void 0) await this.compare(this.engine.compare);
+      const problem = await this.restore();
+      if (overview.other !== void 0 && this.engine.compare) await this.compare(this.engine.compare);
       else if (this.panes.length > 1) this.dropOlder();
       for (const pane of this.panes) pane.canvas.fit();
       if (this.main.selected) this.main.canvas.reveal(this.main.selected);
       document.body.dataset["ready"] = "true";
+      if (problem) this.work.warn(problem);
       this.count();
     }
     /** The number of findings on the tab. */
@@ -2067,40 +2587,40 @@
       other.canvas.draw();
     }
     async compare(ask) {
-      if (!ask) return;
-      await this.work.guard("comparing", async () => {
-        this.comparison = await ask();
-        if (this.panes.length === 1) {
-          const older2 = this.pane(1);
-          this.panes.push(older2);
-          this.picture.prepend(older2.element);
-          if (!this.coloring.querySelector("[value=diff]")) this.coloring.append(element("option", { value: "diff" }, "color: diff"));
-        }
-        const older = this.panes[1];
-        older.begin(await this.engine.overview(1));
-        for (const [pane, title] of [[older, this.comparison.titles[0]], [this.main, this.comparison.titles[1]]]) {
-          pane.title.hidden = false;
-          pane.title.textContent = title;
-          await pane.reload();
-        }
-        this.color("diff");
-        this.render();
-        this.resize();
-        for (const pane of this.panes) pane.canvas.fit();
-        await this.show("compare");
-      });
+      const found = await ask();
+      this.contents.comparison = found;
+      if (this.panes.length === 1) {
+        const older2 = this.pane(1);
+        this.panes.push(older2);
+        this.picture.prepend(older2.element);
+        if (!this.coloring.querySelector("[value=diff]")) this.coloring.append(element("option", { value: "diff" }, "color: diff"));
+      }
+      const older = this.panes[1];
+      older.begin(await this.engine.overview(1));
+      for (const [pane, title] of [[older, found.titles[0]], [this.main, found.titles[1]]]) {
+        pane.title.hidden = false;
+        pane.title.textContent = title;
+        await pane.reload();
+      }
+      this.color("diff");
+      this.render();
+      this.resize();
+      for (const pane of this.panes) pane.canvas.fit();
+      await this.show("compare");
+    }
+    /** Compares with another model. */
+    async compareWith(ask) {
+      if (ask) await this.act("comparing", () => this.compare(ask), "compare");
     }
     async single() {
-      await this.work.guard("closing", async () => {
-        await this.engine.single?.();
-        this.dropOlder();
-        await this.main.reload();
-        this.render();
-        await this.show("compare");
-      });
+      await this.engine.single?.();
+      this.dropOlder();
+      await this.main.reload();
+      this.render();
+      await this.show("compare");
     }
     dropOlder() {
-      this.comparison = void 0;
+      this.contents.comparison = void 0;
       for (const pane of this.panes.splice(1)) pane.element.remove();
       this.main.title.hidden = true;
       this.coloring.querySelector("[value=diff]")?.remove();
@@ -2110,42 +2630,40 @@
     }
     // Boxes
     async toggle(pane, path) {
-      await this.work.guard("opening", async () => {
-        const twin = await this.counterpart(pane, path);
-        if (!await pane.toggle(path)) return;
-        if (twin && twin.other.box(twin.path) && twin.other.open.has(twin.path) !== pane.open.has(path)) {
-          await twin.other.toggle(twin.path);
-          this.align(pane, path, twin.other, twin.path);
-        }
-        this.tree.show(this.main.canvas.picture, this.main.selected);
-      });
-      this.remember(true);
-    }
-    async openAll() {
-      await this.work.guard("opening", async () => {
-        for (const pane of this.panes) await pane.openAll();
-        this.tree.show(this.main.canvas.picture, this.main.selected);
-        this.remember(true);
-      });
-    }
-    closeAll() {
-      this.work.rest();
-      for (const pane of this.panes) pane.closeAll();
+      const twin = await this.counterpart(pane, path);
+      if (!await pane.toggle(path)) return;
+      if (twin && twin.other.box(twin.path) && twin.other.open.has(twin.path) !== pane.open.has(path)) {
+        await twin.other.toggle(twin.path);
+        this.align(pane, path, twin.other, twin.path);
+      }
       this.tree.show(this.main.canvas.picture, this.main.selected);
       this.remember(true);
     }
+    async openAll() {
+      for (const pane of this.panes) await pane.openAll();
+      this.tree.show(this.main.canvas.picture, this.main.selected);
+      this.remember(true);
+    }
+    closeAll() {
+      for (const pane of this.panes) pane.closeAll();
+      this.tree.show(this.main.canvas.picture, this.main.selected);
+      this.remember(true);
+      return Promise.resolve();
+    }
+    /** Selects a box, which is the other end of a path that is begun. */
     async select(pane, path, reveal) {
-      if (this.pathFrom !== void 0 && path) {
-        const from = this.pathFrom;
-        this.pathFrom = void 0;
-        await this.path(pane, path, from);
+      const { from } = this.search;
+      if (from === void 0 || !path) {
+        await this.selected(pane, path, reveal);
         return;
       }
-      await this.work.guard("selecting", () => this.selected(pane, path, reveal));
+      this.search.from = void 0;
+      await this.search.path(pane, path, from);
     }
-    async selected(pane, path, reveal) {
+    async selected(pane, path, reveal, folded) {
       const open = pane.open.size;
       await pane.select(path, reveal);
+      this.folded = folded;
       const twin = path ? await this.counterpart(pane, path) : void 0;
       if (twin) {
         await twin.other.select(twin.path, false);
@@ -2156,315 +2674,121 @@
         else this.tree.mark(this.main.selected);
       }
       this.remember(true);
-      if (path && (this.shown === void 0 || this.shown === "details")) await this.show(this.engine.details ? "details" : void 0, pane);
-      else if (this.shown === "text" && !this.isFollowing) await this.show("text");
+      if (this.shown === "details" || path && this.shown === void 0) await this.show(this.engine.details ? "details" : void 0, pane);
+      else if (this.shown === "text" && !this.contents.isFollowing) await this.show("text");
+    }
+    /** Shows the end of a path, whose matches are marked. */
+    async marked(pane, path) {
+      await pane.select(path, true);
+      this.folded = void 0;
+      this.tree.show(this.main.canvas.picture, this.main.selected);
+      if (this.shown === "details") await this.show("details", pane);
+    }
+    /** Shows the details of a node that computes a weight of the selected one, or of that one. */
+    async look(folded, pane) {
+      this.folded = folded;
+      await this.show("details", pane);
     }
     /** Selects the box of a level, wherever it is first shown. */
     async go(level, item, pane = this.main) {
       if (level === void 0 || item === void 0) return;
       await this.select(pane, pane.pathOf(level, item), true);
     }
-    // Search and paths
-    async find() {
-      const text2 = this.search.value.trim();
-      const from = this.pathFrom;
-      this.forget();
-      [this.searched, this.pathFrom] = [text2, from];
-      if (!text2) {
-        this.work.rest();
-        this.remember(false);
-        return;
-      }
-      await this.work.guard("searching", async () => {
-        const found = await this.engine.search(text2);
-        this.take(found, 0);
-        const isEnd = from !== void 0 && found.count > 1;
-        this.work.say(found.note ?? (isEnd ? `${found.count} matches are marked: ‹ and › step through them; a click on one, or Enter in the search, takes it as the other end of the path` : `${found.count} matches`));
-        if (this.hits.length > 0 && !isEnd) await this.step(1);
-        this.remember(false);
-      });
-    }
-    /** Ends a search or a path, whose matches are boxes of the model as it was. */
-    forget() {
-      this.take({ hits: [], count: 0 }, 0);
-      this.found.textContent = "";
-      [this.searched, this.pathFrom] = ["", void 0];
-    }
-    take(found, side) {
-      this.hits = found.hits;
-      this.hit = -1;
-      this.hitSide = side;
-      this.found.textContent = String(found.count);
-      const pane = this.panes.find((pane2) => pane2.side === side) ?? this.main;
-      pane.mark(found.hits.map((hit) => pane.pathOf(hit.level, hit.item)));
-    }
-    async step(by) {
-      const count = this.hits.length;
-      if (count === 0) return;
-      this.hit = (this.hit + by + count) % count;
-      const hit = this.hits[this.hit];
-      await this.work.guard("searching", async () => {
-        const pane = this.panes.find((pane2) => pane2.side === this.hitSide) ?? this.main;
-        const path = pane.pathOf(hit.level, hit.item);
-        if (count === 1 && this.pathFrom !== void 0) {
-          await this.select(pane, path, true);
-          return;
-        }
-        await this.selected(pane, path, true);
-        this.found.textContent = `${this.hit + 1} / ${count}`;
-        this.work.say(`match ${this.hit + 1} of ${count}: ${hit.label}`);
-      });
-    }
-    /** Marks the nodes between the selected box and another one. */
-    async path(pane, path, from = pane.selected) {
-      if (!this.engine.path) return;
-      await this.work.guard("searching", async () => {
-        for (const end of [from, path]) if (!pane.box(end)) await pane.select(end, false);
-        const [a, b] = [pane.box(from), pane.box(path)];
-        if (!a || !b || a === b) {
-          this.work.say("a path has two ends: select one box, and choose another one");
-          return;
-        }
-        const found = await this.engine.path?.([a.level, a.index], [b.level, b.index], pane.side);
-        if (!found) return;
-        this.take(found, pane.side);
-        [this.search.value, this.searched] = ["", ""];
-        await pane.select(path, true);
-        this.tree.show(this.main.canvas.picture, this.main.selected);
-        if (this.shown === "details") await this.show("details", pane);
-        const isEnd = ({ level, item }) => [from, path].some((end) => `${pane.pathOf(level, item)}/`.startsWith(`${end}/`));
-        const between = found.count - found.hits.filter(isEnd).length;
-        const nodes = between === 1 ? "1 node" : `${between} nodes`;
-        this.work.say(found.note ?? `${nodes} between ${a.item.t} and ${b.item.t}: ‹ and › step through what is marked`);
-      });
-    }
     // Panels
     async show(name, pane = this.main) {
-      this.shown = name;
+      const about = name === "details" ? `${pane.side} ${pane.selected} ${this.folded}` : name;
+      const isOther = about !== this.about;
+      [this.shown, this.about] = [name, about];
       for (const [key, made] of this.tabs) made.setAttribute("aria-pressed", String(key === name));
       const wasHidden = this.panel.hidden;
       this.panel.hidden = name === void 0;
       if (wasHidden && name !== void 0) this.isStill = pane.selected !== "";
       if (wasHidden !== this.panel.hidden) this.resize(this.isStill);
       if (name !== void 0) {
-        await this.work.guard(name, async () => {
-          const contents = await this.content(name, pane);
-          if (this.shown === name) this.panel.replaceChildren(...contents);
-        });
+        const contents2 = await this.contents.of(name, pane);
+        if (this.shown === name) {
+          this.panel.replaceChildren(...contents2);
+          if (isOther) this.panel.scrollTop = 0;
+        }
         if (wasHidden || this.covered(pane) > 0) this.uncover(pane);
       }
       this.remember(false);
     }
-    async content(name, pane) {
-      const { engine } = this;
-      const go = (level, item) => void this.go(level, item);
-      const box = pane.box(pane.selected);
-      switch (name) {
-        case "details":
-          return this.details(pane);
-        case "findings":
-          return engine.findings ? findings(await engine.findings(), go, engine.repair ? () => void this.change("Repaired", engine.repair) : void 0) : [];
-        case "cost": {
-          if (!engine.cost) return [];
-          this.color("cost");
-          const { sizes } = this;
-          const [found, problem] = await this.counted(sizes);
-          this.variables = found.variables;
-          await this.main.reload();
-          this.render();
-          if (problem !== void 0) this.work.say(problem);
-          return cost(found, sizes, problem, go, (sizes2) => {
-            this.sizes = sizes2;
-            void this.show("cost");
-          });
-        }
-        case "values": {
-          this.variables ??= (await engine.cost?.("").catch(() => void 0))?.variables;
-          const state = { sizes: this.sizes, seed: this.seed, isShown: this.main.hasValues, variables: this.variables ?? [], problem: this.problem };
-          this.problem = void 0;
-          return values(this.run, state, go, { run: (sizes, seed) => void this.runs(sizes, seed), toggle: (isShown) => void this.values(isShown) });
-        }
-        case "simplify":
-          return this.simplify();
-        case "versions":
-          return engine.versions ? versions(await engine.versions(), go, (version) => void this.change(`Converted to version ${version}`, () => engine.convert(version))) : [];
-        case "compare":
-          return this.comparing();
-        case "text": {
-          if (!engine.text) return [];
-          const isInside = box !== void 0 && box.item.in === void 0 && box.item.k === "node";
-          const parent = isInside ? this.parentOf(pane) : box;
-          const found = await engine.text(parent?.level ?? 0, parent?.index ?? -1, pane.side);
-          return text(found, (level, item) => box !== void 0 && level === box.level && item === box.index, (level, item) => {
-            this.isFollowing = true;
-            void this.go(level, item, pane).finally(() => {
-              this.isFollowing = false;
-              void this.show("text", pane);
-            });
-          });
-        }
-      }
-    }
-    /** The costs for sizes; for none, and why, if they cannot be read. */
-    async counted(sizes) {
-      const count = this.engine.cost;
-      try {
-        return [await count(sizes), void 0];
-      } catch (error) {
-        if (sizes.trim() === "" || error instanceof Restored) throw error;
-        return [await count(""), error instanceof Error ? error.message : String(error)];
-      }
-    }
-    parentOf(pane) {
-      const end = pane.selected.lastIndexOf("/");
-      return end < 0 ? void 0 : pane.box(pane.selected.slice(0, end));
-    }
-    async details(pane) {
-      const { engine } = this;
-      const box = pane.box(pane.selected);
-      if (!box || !engine.details) return hint("Details", "Select a box. Its types, attributes, weights and metadata are shown here.");
-      const found = await engine.details(box.level, box.index, pane.side);
-      const { weight, extract } = engine;
-      const canKeep = extract !== void 0 && pane.side === 0 && (box.item.k === "node" || box.item.k === "group");
-      return details(found, {
-        go: (level, item) => void this.go(level, item, pane),
-        ...weight ? { weight: (input) => weight(box.level, box.index, input, pane.side) } : {},
-        ...engine.path ? {
-          path: () => {
-            this.pathFrom = box.path;
-            this.work.say(`path from ${box.item.t}: choose the other end in the picture or the tree, or search it; Escape ends this`);
-          }
-        } : {},
-        ...canKeep ? { extract: () => void this.change("Kept", () => extract(box.level, box.index)) } : {}
-      });
-    }
-    simplify() {
-      const { engine } = this;
-      const again = (isProved) => void this.change("Simplified", () => engine.simplify(isProved));
-      if (this.edits) {
-        const actions = [
-          ...engine.before ? [button("Before and after", () => void this.compare(engine.before), { id: "before" })] : [],
-          button("Undo", () => void this.change("Undone", engine.undo)),
-          button("Save", () => void this.save(), { class: "primary" })
-        ];
-        const form = simplify(false, again);
-        return [...changes(this.edits.title, this.edits.done, this.edits.title === "Undone" ? [] : actions), element("hr"), ...form];
-      }
-      const nodes = Number(this.overview?.facts.find(([name]) => name === "nodes")?.[1] ?? 0);
-      return simplify(nodes <= MOST_PROVED, again);
-    }
-    comparing() {
-      const { engine } = this;
-      if (this.comparison) {
-        const go = (change) => {
-          const place2 = change.after ?? change.before;
-          const pane = change.after ? this.main : this.panes[1];
-          if (place2 && pane) void this.go(place2[0], place2[1], pane);
-        };
-        return comparison(this.comparison, go, [button("End the comparison", () => void this.single(), { id: "single" })]);
-      }
-      const parts = hint("Comparison", "Two models side by side: what was added, removed and changed.");
-      if ((this.overview?.undo ?? 0) > 0 && engine.before) parts.push(element("p", {}, button("With the model before the last change", () => void this.compare(engine.before), { id: "before" })));
-      if (engine.open) {
-        const input = element("input", { type: "file", id: "older", "aria-label": "The older model", multiple: "", class: "hidden" });
-        picks(input, (files) => void this.older(files));
-        parts.push(element("p", {}, button("With an older file…", () => input.click(), { class: "primary" }), input));
-      } else parts.push(element("p", { class: "hint" }, "`onnx view OLD NEW` compares two files."));
-      return parts;
-    }
+    // Files and changes
     async older(files) {
-      await this.work.guard(OPENING, async () => {
+      const { compare } = this.engine;
+      if (!compare) return;
+      const opened = async () => {
         await openOlder(this.engine, await chosen(files));
-        await this.compare(this.engine.compare);
-      });
+        await this.compare(compare);
+      };
+      await this.act(OPENING, opened, OPENING);
     }
     /** Opens another model. What is shown stays until that has succeeded. */
     async reopen(sources) {
-      if (this.work.isBusy) {
-        this.work.warn("Something is worked on. Wait for it or cancel it, then open the file.");
-        return;
-      }
-      await this.work.guard(OPENING, async () => {
+      const opened = async () => {
         await openAll(this.engine, await sources());
         if (this.panes.length > 1) this.dropOlder();
-        [this.run, this.edits, this.sizes, this.variables] = [void 0, void 0, "", void 0];
-        this.search.value = "";
-        this.forget();
+        this.contents.reset();
+        this.search.clear();
         history.replaceState(null, "", "#");
         await this.start();
-      });
-    }
-    // Runs and changes
-    async runs(sizes, seed) {
-      await this.work.guard("running", async () => {
-        [this.sizes, this.seed] = [sizes, seed];
-        try {
-          this.run = await this.engine.run?.(sizes, seed);
-        } catch (error) {
-          if (error instanceof Restored) throw error;
-          this.problem = error instanceof Error ? error.message : String(error);
-          const { problem } = this;
-          await this.show("values");
-          this.work.say(problem);
-          return;
-        }
-        await this.values(true);
-        await this.show("values");
-        if (this.run?.failure) this.work.say(`the run failed: ${this.run.failure.message}`);
-      });
-    }
-    async values(isShown) {
-      await this.work.guard("reading", async () => {
-        this.main.hasValues = isShown;
-        await this.main.reload();
-        this.render();
-      });
+      };
+      await this.act(OPENING, opened, OPENING);
     }
     async change(title, apply) {
-      if (!apply) return;
-      await this.work.guard("working", async () => {
-        const done = await apply();
-        if (this.panes.length > 1) {
-          await this.engine.single?.();
-          this.dropOlder();
-        }
-        this.main.open.clear();
-        this.main.selected = "";
-        this.forget();
-        await this.refresh();
-        [this.run, this.edits] = [void 0, { title, done: { ...done, summary: singular(done.summary) } }];
-        await this.main.reload();
-        this.render();
-        this.main.canvas.fit();
-        this.count();
-        await this.show("simplify");
-        this.work.say(this.edits.done.summary);
-        this.remember(true);
-      });
+      if (apply) await this.act("working", () => this.changed(title, apply), title);
     }
-    async save() {
-      await this.work.guard("saving", async () => {
-        const bytes = await this.engine.save?.();
-        if (!bytes) return;
-        const name = this.fileName();
-        const changed = this.edits && this.edits.title !== "Undone" ? `.${CHANGED[this.edits.title.split(" ")[0] ?? ""] ?? "changed"}` : "";
-        download(`${name.replace(/\.onnx$/i, "")}${changed}.onnx`, bytes, "application/octet-stream");
-        this.work.say(`saved ${bytes.length} bytes`);
-      });
+    /** Makes a box the model, unless the model is another one when its turn comes. */
+    async extract(level, item) {
+      const { extract } = this.engine;
+      const { overview } = this;
+      if (!extract) return;
+      const kept2 = async () => {
+        if (this.overview === overview) await this.changed("Kept", () => extract(level, item));
+        else this.work.warn("The model was changed meanwhile: choose the box again.");
+      };
+      await this.act("working", kept2, "Kept");
     }
+    /** Takes back the last change; each request takes back one. */
+    async undone() {
+      const { undo } = this.engine;
+      if (undo && this.overview?.undo !== 0) await this.changed("Undone", undo);
+    }
+    /** What the buttons for that do. */
+    undoes = () => void this.act("working", () => this.undone());
+    async changed(title, apply) {
+      const done = await apply();
+      if (this.panes.length > 1) {
+        await this.engine.single?.();
+        this.dropOlder();
+      }
+      this.main.open.clear();
+      this.main.selected = "";
+      this.folded = void 0;
+      this.search.forget();
+      await this.refresh();
+      const summary = this.contents.changed(title, done);
+      await this.main.reload();
+      this.render();
+      this.main.canvas.fit();
+      this.count();
+      await this.show("simplify");
+      this.work.say(summary);
+      this.remember(true);
+    }
+    /** The name of the model for files, without an extension. */
     fileName() {
-      return (this.title.textContent ?? "model").replace(/\.(onnxtxt|textproto|pbtxt|json)$/i, "").replace(/[^\w.-]+/g, "_");
+      return (this.title.textContent ?? "model").replace(/\.(onnxtxt|textproto|pbtxt|json)$/i, "").replace(/[^\w.-]+/g, "_").replace(/\.onnx$/i, "");
     }
     async svg() {
-      await this.work.guard("drawing", async () => {
-        const open = [...this.main.open].map((path) => path.split("/").map(Number));
-        const found = await this.engine.picture?.(open, this.main.canvas.coloring);
-        if (found) download(`${this.fileName().replace(/\.onnx$/, "")}.svg`, found.svg, "image/svg+xml");
-      });
+      const open = [...this.main.open].map((path) => path.split("/").map(Number));
+      const found = await this.engine.picture?.(open, this.main.canvas.coloring);
+      if (found) download(`${this.fileName()}.svg`, found.svg, "image/svg+xml");
     }
     async png() {
       const blob = await this.main.canvas.image();
-      if (blob) download(`${this.fileName().replace(/\.onnx$/, "")}.png`, blob, "image/png");
+      if (blob) download(`${this.fileName()}.png`, blob, "image/png");
       else this.work.say("the picture is too large for an image: close some boxes");
     }
     theme() {
@@ -2474,77 +2798,51 @@
         pane.canvas.draw();
       }
     }
-    // The address and keys
+    // The address
     /** The state in the address, so that a link shows the same. */
     remember(isStep) {
+      const { overview } = this;
+      const [model, of] = [this.engine.open ? overview?.title : void 0, overview && fingerprint(overview)];
       write(
-        { color: this.main.canvas.coloring, open: [...this.main.open], at: this.main.selected, panel: this.shown, find: this.search.value.trim(), model: this.engine.open ? this.overview?.title : void 0 },
+        { color: this.main.canvas.coloring, open: [...this.main.open], at: this.main.selected, panel: this.shown, find: this.search.field.value.trim(), model, of },
         isStep
       );
     }
+    /** Shows what the address holds. Returns why its places are not shown if they are those of another model. */
     async restore() {
       await this.main.level(0);
       const state = read();
       if (COLORINGS.includes(state.color) && (state.color !== "diff" || this.panes.length > 1)) this.color(state.color);
-      this.main.open = new Set(state.open);
-      for (const path of state.open) await this.main.load(path);
-      this.main.selected = state.at;
+      const { overview } = this;
+      const isSame = overview === void 0 || state.of === void 0 || state.of === fingerprint(overview);
+      const [open, at] = isSame ? [state.open, state.at] : [[], ""];
+      this.main.open = new Set(open);
+      for (const path of open) await this.main.load(path);
+      this.main.selected = at;
+      this.folded = void 0;
       this.render();
-      if (state.at) this.main.canvas.reveal(state.at);
-      if (state.find && state.find !== this.search.value) {
-        this.search.value = state.find;
-        this.searched = state.find;
-        this.take(await this.engine.search(state.find), 0);
-      }
+      if (at) this.main.canvas.reveal(at);
+      await this.search.restore(state.find);
       const panel = PANELS.find((name) => name === state.panel && this.tabs.has(name));
-      if (panel !== this.shown) await this.show(panel);
+      if (panel !== this.shown || panel === "details") await this.show(panel);
+      if (isSame || state.open.length === 0 && !state.at) return void 0;
+      const isNamed = state.model !== void 0 && state.model !== overview.title;
+      return isNamed ? `The link is about ${state.model}, and ${overview.title} is open: the place that it leads to is not shown.` : "The link is about the model as it was before or after a change: the place that it leads to is not shown.";
+    }
+    /** Goes back or forward. */
+    async moved() {
+      const problem = await this.restore();
+      if (problem) this.work.say(problem);
     }
     /** Ends what is begun, or closes the panel. */
     escape() {
-      if (this.pathFrom === void 0) void this.show(void 0);
-      this.pathFrom = void 0;
+      if (this.search.from === void 0) void this.show(void 0);
+      this.search.from = void 0;
       this.work.rest();
     }
-    key(event) {
-      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-      const pane = this.panes.find((pane2) => pane2.canvas.element === event.target) ?? this.main;
-      const { clientWidth, clientHeight } = pane.canvas.element;
-      const zoom = (factor) => {
-        const before = { ...pane.canvas.view };
-        pane.canvas.zoom(factor, clientWidth / 2, clientHeight / 2);
-        this.together(pane, before);
-      };
-      const isPicture = event.target === pane.canvas.element || event.target === document.body;
-      const follow = (direction) => {
-        const next = pane.neighbor(direction);
-        if (next !== void 0) void this.select(pane, next, true);
-      };
-      const keys = {
-        "/": () => this.search.focus(),
-        "+": () => zoom(1.25),
-        "=": () => zoom(1.25),
-        "-": () => zoom(0.8),
-        "0": () => pane.canvas.fit(),
-        "?": () => help(),
-        n: () => void this.step(1),
-        p: () => void this.step(-1),
-        Escape: () => this.escape(),
-        ...isPicture ? {
-          Enter: () => void this.toggle(pane, pane.selected),
-          ArrowDown: () => follow("down"),
-          ArrowUp: () => follow("up"),
-          ArrowLeft: () => follow("left"),
-          ArrowRight: () => follow("right")
-        } : {}
-      };
-      const digit = PANELS[Number(event.key) - 1];
-      const action = keys[event.key] ?? (digit && this.tabs.has(digit) ? () => void this.show(this.shown === digit ? void 0 : digit) : void 0);
-      if (!action) return;
-      action();
-      event.preventDefault();
-    }
   };
+
+  // src/main.ts
   var root = document.getElementById("app");
   if (root) {
     if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark");
@@ -2559,14 +2857,12 @@
     const show = (engine) => {
       const page = new Page(root, engine);
       take = (sources) => page.drop(sources);
-      return page.start();
+      return page.work.first(() => page.start());
     };
     try {
       if (scene) show(embedded(scene)).catch(fail);
-      else if (base !== void 0) {
-        window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}bye`));
-        show(remote(base)).catch(fail);
-      } else if (wasm !== void 0) {
+      else if (base !== void 0) show(remote(base)).catch(fail);
+      else if (wasm !== void 0) {
         const engine = worker(wasm);
         const first = start(root, engine, async () => {
           try {
