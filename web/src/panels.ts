@@ -320,6 +320,8 @@ export function versions(found: Versions, go: Go, convert: (version: number) => 
     const nodes = reach.prevented === 1 ? "1 node prevents" : `${reach.prevented} nodes prevent`;
     parts.push(element("p", {}, `${nodes} version ${reach.version + (name === "Oldest" ? -1 : 1)}:`));
     parts.push(...refusals(reach.refusals, go));
+    const more = reach.prevented - reach.refusals.length;
+    if (more > 0) parts.push(element("p", { class: "hint" }, `${counted(more, "node")} more ${more === 1 ? "is" : "are"} not listed.`));
   };
   reach("Oldest", found.oldest);
   reach("Newest", found.newest);

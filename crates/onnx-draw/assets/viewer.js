@@ -1294,6 +1294,8 @@
       const nodes = reach2.prevented === 1 ? "1 node prevents" : `${reach2.prevented} nodes prevent`;
       parts.push(element("p", {}, `${nodes} version ${reach2.version + (name === "Oldest" ? -1 : 1)}:`));
       parts.push(...refusals(reach2.refusals, go));
+      const more = reach2.prevented - reach2.refusals.length;
+      if (more > 0) parts.push(element("p", { class: "hint" }, `${counted(more, "node")} more ${more === 1 ? "is" : "are"} not listed.`));
     };
     reach("Oldest", found.oldest);
     reach("Newest", found.newest);

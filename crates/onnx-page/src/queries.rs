@@ -39,9 +39,9 @@ pub(crate) fn overview(session: &Session) -> Value {
     let producer = shown(model.str(info.producer_name));
     let facts = json!([
         ["nodes", model.node_count().to_string()],
-        ["operator sets", imports(model, &info.opset_imports)],
-        ["IR version", info.ir_version.to_string()],
         ["producer", producer],
+        ["IR version", info.ir_version.to_string()],
+        ["operator sets", imports(model, &info.opset_imports)],
     ]);
     let parents: Value =
         serde_json::from_str(&onnx_draw::parents_json(&session.scene)).unwrap_or(Value::Null);

@@ -151,7 +151,7 @@ mod tests {
         assert!(tabs.session(&again, 15).is_some());
         assert!(!tabs.end_closed(Duration::ZERO));
         tabs.close(&again, 16);
-        std::thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(5));
         assert!(tabs.end_closed(Duration::ZERO));
     }
 

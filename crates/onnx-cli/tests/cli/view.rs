@@ -121,7 +121,7 @@ fn a_page_is_served_until_it_is_closed() {
 
 #[test]
 fn tabs_do_not_change_each_other() {
-    let folder = Folder::with("m.onnxtxt", &MODEL.replace("a = Relu (x)", "i = Identity (x)  a = Relu (i)"));
+    let folder = Folder::with("m.onnxtxt", MODEL.replace("a = Relu (x)", "i = Identity (x)  a = Relu (i)"));
     let mut served = Served::new(&folder, "m.onnxtxt");
     let nodes = |served: &Served, tab: &str| {
         let overview = served.call_of(tab, r#"{"call":"overview"}"#);
