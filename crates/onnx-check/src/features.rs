@@ -92,6 +92,20 @@ impl Feature {
         )
     }
 
+    /// Whether it is an element type.
+    pub(crate) const fn is_elem(self) -> bool {
+        matches!(
+            self,
+            Self::Bfloat16
+                | Self::Float8
+                | Self::FourBitInteger
+                | Self::Float4
+                | Self::Float8E8M0
+                | Self::TwoBitInteger
+                | Self::Float6
+        )
+    }
+
     /// What an element type needs.
     pub(crate) const fn of_elem(elem: ElemType) -> Option<Self> {
         Some(match elem {

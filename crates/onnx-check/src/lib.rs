@@ -85,6 +85,23 @@ pub use operator_set::check_operator_set;
 pub use options::{CheckOptions, CustomOperators, Part, Profile};
 pub use rules::{ON_REQUEST, RULES};
 
+/// Raises the IR version of a model to the first one that has the element types that it uses. Edits that add types do so.
+///
+/// ```
+/// use onnx_check::raise_ir_version;
+/// use onnx_text::{ParseOptions, parse_model};
+///
+/// let text = r#"<ir_version: 8, opset_import: ["": 21]>
+/// g (int4[N] x) => (float[N] y) { y = Cast <to = 1> (x) }"#;
+/// let mut model = parse_model(text, &ParseOptions::default())?;
+/// raise_ir_version(&mut model);
+/// assert_eq!(model.info().ir_version, 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn raise_ir_version(model: &mut Model) {
+    let _ = rules::raise_ir_version(model, features::Feature::is_elem);
+}
+
 /// Finds everything that is wrong with a model. Work that is [stopped](onnx_types::Interrupt) reports that with the rule
 /// [`STOPPED`](onnx_diag::STOPPED), and nothing else.
 ///

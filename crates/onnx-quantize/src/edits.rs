@@ -87,7 +87,22 @@ pub(crate) fn substitute(
     model.erase_node(node)
 }
 
-/// Writes the inferred types of inner values: runtimes find more to fuse where shapes are known. Inputs and outputs keep what they declare.
+/// Raises the IR version to one that has the element types of the model. Initializers that old versions require as inputs are none any more:
+/// newer ones let callers replace them.
+pub(crate) fn raise_ir_version(model: &mut Model) {
+    let had_inputs = model.info().ir_version < 4;
+    onnx_check::raise_ir_version(model);
+    if had_inputs && model.info().ir_version >= 4 {
+        let main = model.main_graph();
+        let is_open = |value: &ValueId| model.value(*value).initializer().is_none();
+        let open: Vec<ValueId> = model.graph(main).inputs().iter().copied().filter(is_open).collect();
+        // All of them are inputs now.
+        let _ = model.set_graph_inputs(main, &open);
+    }
+}
+
+/// Writes the inferred types of inner values: runtimes find more to fuse where shapes are known. Inputs and outputs keep what they declare. The
+/// IR version is raised to one that has the types.
 pub(crate) fn write_types(
     model: &mut Model,
     registry: &Registry,
@@ -107,4 +122,5 @@ pub(crate) fn write_types(
     for (value, ty) in declared {
         model.set_type(value, ty);
     }
+    raise_ir_version(model);
 }

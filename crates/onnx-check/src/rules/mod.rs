@@ -26,6 +26,8 @@ pub(crate) mod value;
 use onnx_diag::Rule;
 use onnx_ir::Model;
 
+pub(crate) use self::feature::feature_newer_than_ir_version::raise as raise_ir_version;
+
 /// A rule of a unit, with the function that looks for the defect; `F` takes the context of the unit.
 pub(crate) struct Entry<F> {
     pub(crate) rule: &'static Rule,

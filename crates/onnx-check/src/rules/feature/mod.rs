@@ -1,7 +1,7 @@
 //! Rules about what came to the format later than the version that the model names.
 
 pub(super) mod annotation_newer_than_ir_version;
-pub(super) mod feature_newer_than_ir_version;
+pub(crate) mod feature_newer_than_ir_version;
 
 use super::{Entry, entry};
 use crate::declaration_cx::FeatureCx;
