@@ -4,14 +4,15 @@ use onnx_ir::{FunctionId, GraphId, Model, NodeId, ValueId};
 use onnx_schema::op;
 use onnx_types::{ElemType, Type};
 
+use super::counts;
 use super::functions::Types;
 use super::slots::Kept;
 use super::want::WideReason;
 use crate::types::inner_elem;
 
-/// Keeps the nodes that compute lists of numbers which become integers or sizes: operands of `Resize` and `Range`, positions, numbers of elements. A
-/// narrow type has too few bits for them.
-pub(crate) fn keep(model: &Model, types: &Types, functions: &[FunctionId], kept: &mut Kept) {
+/// Keeps the nodes that compute positions and counts, and lists of numbers which become integers or sizes: operands of `Resize` and `Range`,
+/// numbers of elements. A narrow type has too few bits for them. Returns the values that loops count in.
+pub(crate) fn keep(model: &Model, types: &Types, functions: &[FunctionId], kept: &mut Kept) -> Vec<ValueId> {
     let bodies = functions.iter().map(|&function| model.function(function).body());
     let roots: Vec<GraphId> = std::iter::once(model.main_graph()).chain(bodies).collect();
     let is_list = |value: ValueId| {
@@ -24,7 +25,7 @@ pub(crate) fn keep(model: &Model, types: &Types, functions: &[FunctionId], kept:
         matches!(elem, Some(ElemType::Int32 | ElemType::Int64 | ElemType::Uint32 | ElemType::Uint64))
     };
     let mut open: Vec<ValueId> = Vec::new();
-    for node in roots.into_iter().flat_map(|root| model.nodes_in(root)) {
+    for node in roots.iter().flat_map(|&root| model.nodes_in(root)) {
         let record = model.node(node);
         if record.is(op::CAST) && record.output(0).is_some_and(is_exact) {
             open.extend(record.input(0));
@@ -41,4 +42,5 @@ pub(crate) fn keep(model: &Model, types: &Types, functions: &[FunctionId], kept:
         kept.insert(node, WideReason::Index);
         open.extend(model.node(node).inputs().flatten());
     }
+    counts::keep(model, types, &roots, kept)
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod change;
 mod control_flow;
+mod counts;
 mod cut;
 mod functions;
 mod index;
@@ -40,6 +41,7 @@ use self::slots::Slots;
 pub(crate) use self::slots::is_weight;
 use self::want::Want;
 pub use self::want::WideReason;
+use crate::edits::raise_ir_version;
 use crate::samples::Samples;
 use crate::types::is_dense;
 
@@ -245,6 +247,7 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         options.execution.interrupt.check()?;
         let mut result = model.clone();
         let done = attempt(&mut result, change, options, &forced)?;
+        raise_ir_version(&mut result);
         // A copy of a function has the errors of the function, at another place.
         let is_new = |error: &Diagnostic| {
             !errors.iter().any(|old| old.rule == error.rule && old.message == error.message)
@@ -321,10 +324,11 @@ fn attempt(
     let invalid = |error: onnx_ir::EditError| NarrowError::Invalid(error.to_string());
     let Typed { types, functions } =
         specialize(model, &infer_options(options), &mut kept).map_err(invalid)?;
+    let mut counters = Vec::new();
     // `float` has every number of the narrow types.
     let (losses, (out_of_range, not_run)) = match change {
         Change::Narrow(half) => {
-            index::keep(model, &types, &functions, &mut kept);
+            counters = index::keep(model, &types, &functions, &mut kept);
             let losses = constants(model, &types, half, options)?;
             let ranges = range::keep(model, half, options, &losses, &mut kept);
             (losses, ranges)
@@ -332,7 +336,7 @@ fn attempt(
         Change::Widen(_) => Default::default(),
     };
     options.execution.interrupt.check()?;
-    let (choice, mut done) = choose(model, change, options, &types, &functions, &kept, &losses);
+    let (choice, mut done) = choose(model, change, options, (&types, &counters), &functions, &kept, &losses);
     done.not_run = not_run;
     done.out_of_range = out_of_range;
     (done.casts, done.removed_casts) =
@@ -407,13 +411,18 @@ fn choose(
     model: &Model,
     change: Change,
     options: &NarrowOptions<'_>,
-    types: &Types,
+    (types, counters): (&Types, &[ValueId]),
     called: &[onnx_ir::FunctionId],
     kept: &Kept,
     losses: &ConstantLosses,
 ) -> (Choice, Narrowed) {
     let mut slots = Slots::new(model, options.registry, change, kept, types);
     slots.fill(options.keep_io, called);
+    for &value in counters {
+        if let Some(slot) = slots.maker(value) {
+            slots.widen(slot, WideReason::Count);
+        }
+    }
     // Values that no operator casts connect their slots.
     for (value, slot) in slots.made.clone() {
         if types.get(&value).is_some_and(|ty| !is_dense(ty)) {

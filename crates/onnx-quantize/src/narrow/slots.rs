@@ -8,7 +8,9 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, Callee, Def, FunctionId, GraphId, Model, NodeId, Use, User, ValueId};
-use onnx_schema::{AttrKind, DeclaredSchema, DeclaredType, FormalType, Registry, Schema, TypeSet, attr, op};
+use onnx_schema::{
+    AttrKind, DeclaredSchema, DeclaredType, FormalType, Registry, Schema, TypeSet, attr, domain, op,
+};
 use onnx_types::{ElemType, Type};
 
 use super::change::Change;
@@ -294,6 +296,22 @@ impl<'a> Slots<'a> {
         if !self.join_containers(node, &slots) {
             self.determine(node, schema, &slots, &formal);
         }
+        if !self.has_body(node, schema) {
+            own.iter().for_each(|&slot| self.widen(slot, WideReason::Signature));
+        }
+    }
+
+    /// Whether what an operator is made of takes the new type, too: runtimes without a kernel use its body.
+    fn has_body(&self, node: NodeId, schema: &Schema) -> bool {
+        let part = match schema.op() {
+            op::CLIP => op::WHERE,
+            op::SOFTMAX_CROSS_ENTROPY_LOSS => op::NEGATIVE_LOG_LIKELIHOOD_LOSS,
+            _ => return true,
+        };
+        let version = self.model.versions_in(self.model.node(node).graph()).get(domain::ONNX).unwrap_or(1);
+        let part = onnx_schema::lookup(domain::ONNX, part, version);
+        let types = part.and_then(|part| Some(part.types_of(part.output_for(0)?)));
+        types.is_none_or(|types| types.contains_tensor(self.change.to()))
     }
 
     /// Joins the slots of a node that puts tensors into sequences or optionals, or gets them out: their types have the same elements,

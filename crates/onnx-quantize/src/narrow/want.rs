@@ -27,6 +27,8 @@ pub enum WideReason {
     Range,
     /// It computes a size or an index, which has to be exact.
     Index,
+    /// It counts, sums what a loop carries, or computes with positions: whole numbers have to be exact.
+    Count,
     /// The inputs and outputs of the model keep their types.
     Interface,
     /// The result would not be valid.
@@ -43,6 +45,7 @@ impl WideReason {
             Self::Selection => "it is not selected",
             Self::Range => "numbers are out of range",
             Self::Index => "it computes a size or an index",
+            Self::Count => "it counts, or computes with positions",
             Self::Interface => "inputs and outputs keep their types",
             Self::Validity => "the result would not be valid",
         }
