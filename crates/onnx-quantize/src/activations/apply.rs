@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_compose::{BiasFormat, Scales};
-use onnx_ir::{AttrValue, Def, Model, NodeId, Position, Use, User, ValueId};
+use onnx_ir::{AttrValue, Def, Model, Node, NodeId, Position, Use, User, ValueId};
 use onnx_schema::{attr, op};
+use onnx_types::ElemType;
 use onnx_types::tensor::{Tensor, TensorError};
 
 use super::StaticOptions;
@@ -40,7 +41,7 @@ struct Cx<'a> {
     options: &'a StaticOptions<'a>,
     /// Scales and zero points of sets of values.
     constants: HashMap<ValueId, [ValueId; 2], RandomState>,
-    placed: HashMap<(ValueId, Option<usize>, NodeId), Placed, RandomState>,
+    placed: HashMap<(ValueId, Option<usize>, ElemType, NodeId), Placed, RandomState>,
     done: Applied,
 }
 
@@ -81,7 +82,8 @@ pub(crate) fn apply(
         if let Some(&(activation, operand)) = plan.folds.get(&value) {
             // Numbers beyond the bounds are beyond the range, too.
             let (low, high) = ((to.low - zero) * scale, (to.high - zero) * scale);
-            let (least, greatest) = bounds(model, activation).unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+            let (least, greatest) =
+                bounds(model, activation, options.data).unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
             if low >= least - scale * 0.5 && high <= greatest + scale * 0.5 {
                 cx.pair(model, value, &uses, true, operand)?;
                 model.erase_node(activation)?;
@@ -105,7 +107,7 @@ fn uses(plan: &Plan) -> HashSet<(NodeId, usize), RandomState> {
     plan.nodes.iter().flat_map(of).collect()
 }
 
-impl Cx<'_> {
+impl<'a> Cx<'a> {
     /// The scale and the zero point of a value as initializers.
     fn constants(&mut self, model: &mut Model, value: ValueId) -> Result<[ValueId; 2], QuantizeError> {
         let root = self.plan.groups.of(value);
@@ -130,29 +132,11 @@ impl Cx<'_> {
         is_made: bool,
         from: ValueId,
     ) -> Result<(), QuantizeError> {
-        let [scale, zero] = self.constants(model, value)?;
-        let at = match model.value(from).def() {
-            Def::Output { node, .. } => Position::After(node),
-            _ => Position::Start(model.graph_of(from)),
-        };
-        let name = model.str(model.value(value).name()).to_owned();
-        let [first, second] = ["quantized", "dequantized"].map(|suffix| {
-            let name = model.unused_name(&format!("{name}_{suffix}"));
-            model.str(name).to_owned()
-        });
-        let ty = model.value(value).shared_ty().cloned();
-        let mut build = model.build_at(at);
-        let quantized = build.op(op::QUANTIZE_LINEAR, [from, scale, zero]).output_named(&first)?;
-        let new = build.op(op::DEQUANTIZE_LINEAR, [quantized, scale, zero]).output_named(&second)?;
-        let node = model.value(quantized).producer();
-        if is_made && model.is_known_output(value) {
-            model.take_name(new, value);
-        }
-        model.set_type(new, ty);
-        model.replace_uses_where(value, new, |_, at: Use| match at.user {
-            User::Node(user) => Some(user) != node && (is_made || uses.contains(&(user, at.index as usize))),
+        let parameters = self.constants(model, value)?;
+        add_pair(model, (value, from), parameters, is_made, |_, at| match at.user {
+            User::Node(user) => is_made || uses.contains(&(user, at.index as usize)),
             User::Graph(_) | User::Attribute(_) => is_made,
-        });
+        })?;
         self.done.pairs += 1;
         Ok(())
     }
@@ -169,7 +153,8 @@ impl Cx<'_> {
             if is_weight {
                 let channel =
                     place.map(|(channel, _)| channel).filter(|_| self.has_channels(model, node, &tensor));
-                let placed = self.weight(model, (node, value), &tensor, channel, candidate)?;
+                let format = self.format_of(model.node(node), index);
+                let placed = self.weight(model, (index, value), &tensor, (channel, format), candidate)?;
                 if let Some(placed) = placed {
                     weight = Some((index, placed, channel.is_some()));
                 }
@@ -189,6 +174,15 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// The type of a weight. The first operand of a product has the type of activations also if it is a constant: kernels take pairs of types, and
+    /// which depends on the place.
+    fn format_of(&self, record: &Node, index: usize) -> &'a Format {
+        match index {
+            0 if !record.is(op::GATHER) => self.to,
+            _ => self.weight_format,
+        }
+    }
+
     /// Returns `true` if a weight has a scale for each channel.
     fn has_channels(&self, model: &Model, node: NodeId, tensor: &Tensor) -> bool {
         let record = model.node(node);
@@ -203,36 +197,29 @@ impl Cx<'_> {
     fn weight(
         &mut self,
         model: &mut Model,
-        (node, value): (NodeId, ValueId),
+        (index, value): (usize, ValueId),
         tensor: &Tensor,
-        channel: Option<usize>,
+        (channel, format): (Option<usize>, &Format),
         candidate: &Candidate,
     ) -> Result<Option<Vec<f32>>, QuantizeError> {
+        let node = candidate.node;
         let least = self.least_scales(model, node, candidate)?;
         // Users of one weight with separate biases can need other scales.
         let owner = if least.is_empty() { NodeId::default() } else { node };
-        let key = (value, channel, owner);
+        let key = (value, channel, format.elem, owner);
         if !self.placed.contains_key(&key) {
             let Some(layout) = layout(tensor, channel) else { return Ok(None) };
             let name = model.str(model.value(value).name()).to_owned();
-            let symmetric = self.options.is_symmetric() || self.weight_format.is_signed();
-            let found =
-                quantize_with(tensor, self.weight_format, &layout, symmetric, &least, self.options.data);
+            let symmetric = self.options.is_symmetric() || format.is_signed();
+            let found = quantize_with(tensor, format, &layout, symmetric, &least, self.options.data);
             let Some(quantized) = found.map_err(|reason| failed(&name, reason))? else { return Ok(None) };
-            let dequantized = self.place(model, &name, tensor, &quantized, (channel, self.weight_format))?;
+            let dequantized = self.place(model, &name, tensor, &quantized, (channel, format))?;
             self.placed.insert(key, Placed { dequantized, scales: quantized.scales });
         }
         let Some(placed) = self.placed.get(&key) else { return Ok(None) };
         let scales = placed.scales.clone();
-        let indices: Vec<usize> = candidate
-            .operands
-            .iter()
-            .copied()
-            .filter(|&index| model.node(node).input(index) == Some(value))
-            .collect();
-        for index in indices {
-            model.set_input(node, index, Some(placed.dequantized));
-        }
+        let dequantized = placed.dequantized;
+        model.set_input(node, index, Some(dequantized));
         Ok(Some(scales))
     }
 
@@ -368,6 +355,37 @@ impl Cx<'_> {
         self.done.biases += 1;
         Ok(())
     }
+}
+
+/// Puts a pair with a scale and a zero point behind `from`, and lets the selected users of `value` use its result. Returns the result, which
+/// has the name of `value` if that is an output of the model and `is_made`.
+pub(super) fn add_pair(
+    model: &mut Model,
+    (value, from): (ValueId, ValueId),
+    [scale, zero]: [ValueId; 2],
+    is_made: bool,
+    select: impl Fn(&Model, Use) -> bool,
+) -> Result<ValueId, QuantizeError> {
+    let at = match model.value(from).def() {
+        Def::Output { node, .. } => Position::After(node),
+        _ => Position::Start(model.graph_of(from)),
+    };
+    let name = model.str(model.value(value).name()).to_owned();
+    let [first, second] = ["quantized", "dequantized"].map(|suffix| {
+        let name = model.unused_name(&format!("{name}_{suffix}"));
+        model.str(name).to_owned()
+    });
+    let ty = model.value(value).shared_ty().cloned();
+    let mut build = model.build_at(at);
+    let quantized = build.op(op::QUANTIZE_LINEAR, [from, scale, zero]).output_named(&first)?;
+    let new = build.op(op::DEQUANTIZE_LINEAR, [quantized, scale, zero]).output_named(&second)?;
+    let node = model.value(quantized).producer();
+    if is_made && model.is_known_output(value) {
+        model.take_name(new, value);
+    }
+    model.set_type(new, ty);
+    model.replace_uses_where(value, new, |model, at| at.user.node() != node && select(model, at));
+    Ok(new)
 }
 
 /// The failure to read a tensor.

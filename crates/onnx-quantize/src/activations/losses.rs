@@ -3,6 +3,7 @@
 use onnx_ir::Model;
 use onnx_types::ElemType;
 
+use super::joined::join_biases;
 use super::{CalibrateError, Ranges, StaticOptions, Work};
 use crate::samples::Samples;
 
@@ -35,6 +36,8 @@ pub fn losses(
     options: &StaticOptions<'_>,
 ) -> Result<Vec<QuantizedValue>, CalibrateError> {
     let failed = |reason: String| CalibrateError::Run { sample: 0, reason, kind: None, limit: None };
+    let joined = join_biases(model, options).map_err(|error| failed(error.to_string()))?;
+    let model = &*joined;
     let work = Work::new(model, to, ranges, options).map_err(|error| failed(error.to_string()))?;
     let (plan, parameters) = work.plan(model, &work.stay);
     let found = parameters.losses(model, &plan, &work.to, samples, options)?;

@@ -4,8 +4,10 @@ mod apply;
 mod calibrate;
 mod calibrated;
 mod correct;
+mod fusible;
 mod groups;
 mod histogram;
+mod joined;
 mod losses;
 mod parameters;
 mod plan;
@@ -27,6 +29,7 @@ use self::calibrate::Runs;
 pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
 pub use self::correct::Correction;
+use self::joined::join_biases;
 pub use self::losses::{QuantizedValue, losses};
 use self::parameters::Parameters;
 pub use self::plan::StayReason;
@@ -178,8 +181,8 @@ impl fmt::Debug for Budget<'_> {
 
 /// Quantizes what the operators of a table compute with: operands, and results that others take, get a pair of `QuantizeLinear` and
 /// `DequantizeLinear` with a scale for their range, weights become quantized numbers, and biases `int32` with the product of the scales.
-/// `Relu` and `Clip` behind an operator become part of its range. Inputs and outputs of the model keep their types. The model is
-/// unchanged after an error.
+/// `Relu` and `Clip` behind an operator become part of its range, and a `MatMul` of matrices with a bias behind it becomes `Gemm`. Inputs and
+/// outputs of the model keep their types. The model is unchanged after an error.
 ///
 /// ```
 /// use onnx_compose::Quantization;
@@ -226,19 +229,24 @@ pub(crate) fn quantize_with_runs(
     options: &StaticOptions<'_>,
     known: &Runs,
 ) -> Result<(StaticReport, Option<Vec<MeasuredOutput>>), QuantizeError> {
-    let work = Work::new(model, to, ranges, options)?;
+    let source = join_biases(model, options)?;
+    let work = Work::new(&source, to, ranges, options)?;
     let (mut result, mut report, stay) = match budget {
         None => {
-            let (result, report) = work.attempt(model, &work.stay)?;
+            let (result, report) = work.attempt(&source, &work.stay)?;
             (result, report, work.stay.clone())
         }
-        Some(budget) => work.within(model, budget, known)?,
+        Some(budget) => work.within(&source, budget, known)?,
     };
     let measured = match options.correction.filter(|samples| samples.count() > 0) {
-        Some(samples) => work.correct(model, samples, known, (&mut result, &mut report, &stay))?,
+        Some(samples) => work.correct(&source, samples, known, (&mut result, &mut report, &stay))?,
         None => None,
     };
     write_types(&mut result, options.registry, options.data, &options.execution);
+    if fusible::write(&mut result, work.candidates.all.iter().map(|candidate| candidate.node), &mut report)? {
+        write_types(&mut result, options.registry, options.data, &options.execution);
+    }
+    drop(source);
     *model = result;
     report.stay.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
     Ok((report, measured))

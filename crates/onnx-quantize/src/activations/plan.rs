@@ -8,7 +8,7 @@ use onnx_ir::{Callee, Model, Node, NodeId, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::ElemType;
-use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::tensor::{DataSource, Tensor};
 
 use super::StaticOptions;
 use super::groups::Groups;
@@ -48,7 +48,7 @@ impl Candidates {
         let mut types = Types::default();
         collect_types(model, model.main_graph(), &inference, &mut types);
         let mut kept = Kept::default();
-        keep_indices(model, &types, &[], &mut kept);
+        let _ = keep_indices(model, &types, &[], &mut kept);
         let is_float = |value: ValueId| types.get(&value).and_then(inner_elem) == Some(ElemType::Float);
         let mut all = Vec::new();
         for node in nodes_outside_functions(model).into_iter().filter(|node| !kept.contains_key(node)) {
@@ -119,7 +119,7 @@ pub(crate) fn activation(model: &Model, value: ValueId) -> Option<(NodeId, Value
 }
 
 /// The least and the greatest number that an activation gives; `None` if they are not constant.
-pub(crate) fn bounds(model: &Model, node: NodeId) -> Option<(f32, f32)> {
+pub(crate) fn bounds(model: &Model, node: NodeId, data: &dyn DataSource) -> Option<(f32, f32)> {
     let record = model.node(node);
     if record.is(op::RELU) {
         return Some((0.0, f32::INFINITY));
@@ -131,7 +131,7 @@ pub(crate) fn bounds(model: &Model, node: NodeId) -> Option<(f32, f32)> {
         },
         Some(value) => {
             let tensor: &Tensor = model.constant_tensor(value)?;
-            tensor.view::<f32>(&NoData).ok()?.get(0)
+            tensor.view::<f32>(data).ok()?.get(0)
         }
     };
     Some((bound(1, attr::MIN, f32::NEG_INFINITY)?, bound(2, attr::MAX, f32::INFINITY)?))
@@ -227,7 +227,8 @@ impl Plan {
         if !options.is_symmetric() && options.table.results {
             let own = open.iter().filter(|candidate| candidate.scales == Scales::Own);
             for &result in own.flat_map(|candidate| &candidate.results) {
-                let fold = activation(model, result).filter(|(node, _)| bounds(model, *node).is_some());
+                let fold = activation(model, result)
+                    .filter(|(node, _)| bounds(model, *node, options.data).is_some());
                 if let Some((node, value)) = fold {
                     plan.folds.insert(value, (node, result));
                     plan.folded.insert(result, value);

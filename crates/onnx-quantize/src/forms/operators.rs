@@ -125,6 +125,9 @@ fn product(
         let formal = schema.and_then(|schema| Some((schema, schema.input_for(index)?)));
         formal.is_some_and(|(schema, formal)| schema.types_of(formal).contains_tensor(elem))
     };
+    if !has_kernel(a.elem, b.elem, output.elem) {
+        return Ok(None);
+    }
     // The scales of the operands are one number, except those of the weights of a convolution and of the columns of a product.
     let one = numbers(model, a.scale, data).filter(|scales| scales.len() == 1);
     let Some(one) = one.and_then(|scales| scales.first().copied()) else { return Ok(None) };
@@ -161,6 +164,12 @@ fn product(
     model.add_node(at, call)?;
     take_place(model, old, made)?;
     Ok(Some(model.str(new).to_owned()))
+}
+
+/// Returns `true` if runtimes multiply these types: the operators take all, but numbers with a sign are multiplied by others with one, and the
+/// result has the type of the first operand.
+fn has_kernel(a: ElemType, b: ElemType, result: ElemType) -> bool {
+    a == result && (a != ElemType::Int8 || b == ElemType::Int8)
 }
 
 /// Returns `true` if the scales of a second operand are where the operators expect them.

@@ -105,7 +105,7 @@ pub fn dequantize(
         options.execution.interrupt.check()?;
         let Some(output) = model.node(node).output(0) else { continue };
         if let Some(pair) = Pair::of(model, &inference, node, &run) {
-            let (floats, is_limit) = pair.floats(model, node)?;
+            let (floats, is_limit) = pair.floats(model, node, options.data)?;
             replace(model, node, output, floats)?;
             done.pairs += 1;
             done.limits += usize::from(is_limit);

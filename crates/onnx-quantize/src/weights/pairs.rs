@@ -9,7 +9,7 @@ use onnx_schema::traits::newest;
 use onnx_schema::{Traits, attr, domain, op};
 use onnx_shape_infer::Inference;
 use onnx_types::ElemType;
-use onnx_types::tensor::{Tensor, bf16, f16};
+use onnx_types::tensor::{DataSource, Tensor, bf16, f16};
 
 use super::format::Format;
 use crate::activations::bounds;
@@ -67,8 +67,13 @@ impl Pair {
 
     /// What takes the place of the pair, before a node: its operand, or the operand within the range of the pair. `true` if
     /// there is a limit.
-    pub(super) fn floats(&self, model: &mut Model, before: NodeId) -> Result<(ValueId, bool), EditError> {
-        let own = range(model, self.operand, DEPTH);
+    pub(super) fn floats(
+        &self,
+        model: &mut Model,
+        before: NodeId,
+        data: &dyn DataSource,
+    ) -> Result<(ValueId, bool), EditError> {
+        let own = range(model, self.operand, DEPTH, data);
         let (low, high) = self.range;
         if low <= own.0 && own.1 <= high {
             return Ok((self.operand, false));
@@ -108,17 +113,17 @@ impl Pair {
 }
 
 /// A range that has all numbers of a value, as far as the operators in front of it say.
-fn range(model: &Model, value: ValueId, depth: usize) -> Range {
+fn range(model: &Model, value: ValueId, depth: usize, data: &dyn DataSource) -> Range {
     const ALL: Range = (f64::NEG_INFINITY, f64::INFINITY);
     let Some(node) = model.value(value).producer().filter(|_| depth > 0) else { return ALL };
     let record = model.node(node);
     if !record.domain().is_empty() {
         return ALL;
     }
-    let of = |value: ValueId| range(model, value, depth - 1);
+    let of = |value: ValueId| range(model, value, depth - 1, data);
     match record.op() {
         op::RELU | op::CLIP => {
-            let (low, high) = bounds(model, node).map_or(ALL, |(low, high)| (low.into(), high.into()));
+            let (low, high) = bounds(model, node, data).map_or(ALL, |(low, high)| (low.into(), high.into()));
             let own = record.input(0).map_or(ALL, of);
             (own.0.max(low), own.1.min(high))
         }

@@ -80,7 +80,9 @@ fn a_network_is_quantized_for_each_target() {
                     StaticOptions::new(&table).with_per_channel(per_channel).with_symmetric(symmetric);
                 let (result, report, snr) = quantized(&source, to, &options);
                 assert!(snr > least, "{name} {to} {per_channel} {symmetric}: {snr}\n{}", text_of(&result));
-                assert_eq!(report.weights.len(), 4, "{name} {to}");
+                // The bias of the first product is one of integers, where the table has `Gemm` and such biases.
+                let count = if name == "tensorrt" { 4 } else { 3 };
+                assert_eq!(report.weights.len(), count, "{name} {to}");
             }
         }
     }
@@ -90,12 +92,12 @@ fn a_network_is_quantized_for_each_target() {
 fn activations_are_folded_and_moved_elements_keep_their_scale() {
     let table = Quantization::named("onnxruntime").unwrap();
     let (result, report, _) = quantized(&model(NETWORK), ElemType::Uint8, &StaticOptions::new(&table));
-    assert_eq!((report.folded, report.biases, report.pairs), (1, 1, 8), "{}", text_of(&result));
+    assert_eq!((report.folded, report.biases, report.pairs), (1, 2, 7), "{}", text_of(&result));
     let quantized: Vec<(&str, usize)> =
         report.quantized.iter().map(|(op, count)| (op.as_str(), *count)).collect();
     assert_eq!(
         quantized,
-        [("Conv", 1), ("MaxPool", 1), ("Reshape", 1), ("MatMul", 2), ("Add", 1), ("Concat", 1)]
+        [("Conv", 1), ("MaxPool", 1), ("Reshape", 1), ("Gemm", 1), ("Concat", 1), ("MatMul", 1)]
     );
     assert_eq!(count(&result, "Relu"), 0);
     let scale =
@@ -275,10 +277,11 @@ g (float[2,4] x, float[1,1,3,3] i) => (float[2,4] y, float[2,4] p, float[1,1,2,2
         let options = StaticOptions::new(&table);
         let (_, report, _) = quantized(&source, to, &options);
         let pairs: Vec<&str> = report.parameters.iter().map(|row| row.0.as_str()).collect();
-        assert_eq!(pairs, ["x", "l", "f", "g1", "h", "m", "i", "o"], "{name}");
+        // The product `f` and its bias are a `Gemm`.
+        assert_eq!(pairs, ["x", "l", "g1", "h", "m", "i", "o"], "{name}");
         let stay: Vec<(&str, StayReason)> = report.stay.iter().map(|row| (row.1.as_str(), row.2)).collect();
         let (own, moves) = (StayReason::NotTaken, StayReason::Neighbors);
-        assert_eq!(stay, [("s", own), ("p", own), ("t", moves), ("c", moves)], "{name}");
+        assert_eq!(stay, [("p", own), ("t", moves), ("c", moves)], "{name}");
         // The operator form needs all results of products.
         let (_, report, _) = quantized(&source, to, &options.with_quantized_results(true));
         let pairs: Vec<&str> = report.parameters.iter().map(|row| row.0.as_str()).collect();

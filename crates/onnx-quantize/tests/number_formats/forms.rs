@@ -13,7 +13,7 @@ use onnx_types::tensor::NoData;
 use super::{assert_is_valid, model, text_of};
 
 /// The operators of ONNX and of onnxruntime.
-fn registry() -> Registry {
+pub(super) fn registry() -> Registry {
     let mut pack = onnx_shape_infer::contrib::pack();
     for set in onnx_schema::onnxruntime::operator_sets().unwrap() {
         if !set.domain().is_empty() {

@@ -9,7 +9,9 @@ use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 
 mod activations;
 mod counts;
+mod expanded;
 mod forms;
+mod fusible;
 mod generated;
 mod held;
 mod inputs;
