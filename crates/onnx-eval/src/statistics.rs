@@ -200,10 +200,11 @@ fn of_elements(tensor: &Tensor, source: &dyn DataSource, interrupt: &Interrupt) 
         ElemType::Double => scan.view(&tensor.view::<f64>(source)?, |number| number)?,
         ElemType::Float16 => scan.view(&tensor.view::<f16>(source)?, f16::to_f64)?,
         ElemType::Bfloat16 => scan.view(&tensor.view::<bf16>(source)?, bf16::to_f64)?,
-        ElemType::Complex64 => {
-            scan.view(&tensor.view::<Complex<f32>>(source)?, |z| f64::from(z.re).hypot(f64::from(z.im)))?
+        ElemType::Complex64 => scan
+            .view(&tensor.view::<Complex<f32>>(source)?, |z| libm::hypot(f64::from(z.re), f64::from(z.im)))?,
+        ElemType::Complex128 => {
+            scan.view(&tensor.view::<Complex<f64>>(source)?, |z| libm::hypot(z.re, z.im))?
         }
-        ElemType::Complex128 => scan.view(&tensor.view::<Complex<f64>>(source)?, |z| z.re.hypot(z.im))?,
         ElemType::Int8 => scan.integers(&tensor.view::<i8>(source)?, i128::from)?,
         ElemType::Uint8 => scan.integers(&tensor.view::<u8>(source)?, i128::from)?,
         ElemType::Int64 => scan.integers(&tensor.view::<i64>(source)?, i128::from)?,

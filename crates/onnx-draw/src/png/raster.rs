@@ -80,11 +80,11 @@ impl Raster {
         let corners =
             ((a.0.min(b.0) - reach, a.1.min(b.1) - reach), (a.0.max(b.0) + reach, a.1.max(b.1) + reach));
         let (dx, dy) = (b.0 - a.0, b.1 - a.1);
-        let length = dx * dx + dy * dy;
+        let square = dx * dx + dy * dy;
         self.cover(corners, color, |(x, y)| {
-            let along = if length > 0.0 { ((x - a.0) * dx + (y - a.1) * dy) / length } else { 0.0 };
+            let along = if square > 0.0 { ((x - a.0) * dx + (y - a.1) * dy) / square } else { 0.0 };
             let along = along.clamp(0.0, 1.0);
-            half + 0.5 - (x - a.0 - along * dx).hypot(y - a.1 - along * dy)
+            half + 0.5 - length(x - a.0 - along * dx, y - a.1 - along * dy)
         });
     }
 
@@ -104,12 +104,17 @@ impl Raster {
     fn arrow(&mut self, tip: Point, color: Color) {
         let (x, y) = self.place(tip);
         let (half, height) = (3.2 * self.scale, 6.4 * self.scale);
-        let slope = half.hypot(height);
+        let slope = length(half, height);
         self.cover(((x - half - 1.0, y - height - 1.0), (x + half + 1.0, y + 1.0)), color, |(px, py)| {
             let from_side = ((y - py) * half - (px - x).abs() * height) / slope;
             from_side.min(py - (y - height)) + 0.5
         });
     }
+}
+
+/// The length of a vector of pixels, whose square is far from overflow.
+fn length(x: f64, y: f64) -> f64 {
+    (x * x + y * y).sqrt()
 }
 
 /// The points of a line, with curves as short straight parts.
@@ -138,7 +143,7 @@ fn dashes(points: &[Point]) -> Vec<(Point, Point)> {
     let mut done = 0.0;
     for ends in points.windows(2) {
         let (from, to) = (ends[0], ends[1]);
-        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let length = length(to.0 - from.0, to.1 - from.1);
         let at = |place: f64| {
             let part = if length > 0.0 { place / length } else { 0.0 };
             (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part)
@@ -168,7 +173,7 @@ impl Surface for Raster {
         // The distance from the edge, negative inside.
         let distance = |(x, y): Point| {
             let (x, y) = ((x - center.0).abs() - half.0, (y - center.1).abs() - half.1);
-            x.max(0.0).hypot(y.max(0.0)) + x.max(y).min(0.0) - radius
+            length(x.max(0.0), y.max(0.0)) + x.max(y).min(0.0) - radius
         };
         let (fill, stroke) = (color(fill), color(stroke));
         let line = (self.scale / 2.0).max(0.4);
