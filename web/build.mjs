@@ -8,8 +8,8 @@ import { buildSync } from "esbuild";
 import { shrunk } from "./shrink.mjs";
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
-const bundle = (entry, minify = false) =>
-  buildSync({
+const bundle = (entry, minify = false) => {
+  const { outputFiles, metafile } = buildSync({
     minify,
     entryPoints: [path(entry)],
     bundle: true,
@@ -18,8 +18,17 @@ const bundle = (entry, minify = false) =>
     charset: "utf8",
     legalComments: "none",
     write: false,
+    metafile: true,
     ...(minify ? {} : { banner: { js: "// Generated from web/src by `npm run build` in web." } }),
-  }).outputFiles[0].text;
+  });
+  // The command and the wheel contain this script; their licences are those of their crates.
+  const others = Object.keys(metafile.inputs).filter((input) => input.includes("node_modules/"));
+  if (others.length > 0) {
+    console.error(`${entry} contains code of other packages, whose licences THIRD-PARTY-LICENSES does not list: ${others.join(", ")}`);
+    process.exit(1);
+  }
+  return outputFiles[0].text;
+};
 const site = process.argv.indexOf("--site");
 if (site > 0) {
   const [directory, wasm] = process.argv.slice(site + 1);

@@ -1,12 +1,14 @@
-// The npm package in browsers and bundlers, which copy the module and replace its address.
+// The npm package in browsers and bundlers, of which some copy the module and replace its address.
 
-import { opener } from "./package.js";
+import { packageWith } from "./package.js";
 
 export type * from "./package.js";
 
-/** Opens a model: a file of this name with these contents. The extension of the name decides about the format. */
-export const open = opener(async () => {
-  const response = await fetch(new URL("onnx.wasm", import.meta.url));
-  if (!response.ok) throw new Error(`onnx.wasm: status ${response.status}`);
-  return WebAssembly.compile(await response.arrayBuffer());
-});
+async function fetched(url: string | URL): Promise<ArrayBuffer> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: status ${response.status}: \`init\` takes another address of onnx.wasm, or its bytes`);
+  return response.arrayBuffer();
+}
+
+// This form of the address is the one that bundlers look for.
+export const { init, open } = packageWith(fetched, () => new URL("./onnx.wasm", import.meta.url));

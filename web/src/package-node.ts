@@ -2,9 +2,17 @@
 
 import { readFile } from "node:fs/promises";
 
-import { opener } from "./package.js";
+import { packageWith } from "./package.js";
 
 export type * from "./package.js";
 
-/** Opens a model: a file of this name with these contents. The extension of the name decides about the format. */
-export const open = opener(async () => WebAssembly.compile(await readFile(new URL("onnx.wasm", import.meta.url))));
+/** A string without a protocol is a path. */
+async function fetched(url: string | URL): Promise<Uint8Array<ArrayBuffer> | ArrayBuffer> {
+  const address = String(url);
+  if (!/^https?:/.test(address)) return readFile(/^file:/.test(address) ? new URL(address) : address);
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`${address}: status ${response.status}`);
+  return response.arrayBuffer();
+}
+
+export const { init, open } = packageWith(fetched, () => new URL("./onnx.wasm", import.meta.url));

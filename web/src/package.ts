@@ -36,21 +36,48 @@ function dataOf(files: NonNullable<Options["data"]>): Data {
   };
 }
 
-/** Opens models with the module that `compile` returns, which is called once. */
-export function opener(
-  compile: () => Promise<WebAssembly.Module>,
-): (name: string, contents: Contents, options?: Options) => Promise<Model> {
+/** Where the module is: its address, its bytes, or the module itself. */
+export type Source = { url: string | URL } | { bytes: Uint8Array<ArrayBuffer> | ArrayBuffer } | { module: WebAssembly.Module };
+
+/** The calls of the package, of which the first one loads the module. */
+export interface Package {
+  /** Loads the module from another place than the file next to the code, before the first model is opened. */
+  init(source: Source): Promise<void>;
+  /** Opens a model: a file of this name with these contents. The extension of the name decides about the format. */
+  open(name: string, contents: Contents, options?: Options): Promise<Model>;
+}
+
+/** The package where `fetched` returns the bytes at an address, and `usual` is that of the module. */
+export function packageWith(fetched: (url: string | URL) => Promise<Uint8Array<ArrayBuffer> | ArrayBuffer>, usual: () => URL): Package {
   let module: Promise<WebAssembly.Module> | undefined;
-  return async (name, contents, options = {}) => {
-    module ??= compile();
-    // Each model has separate memory: a trap in one leaves the others as they are.
-    const library = await instantiate(await module, dataOf(options.data ?? {}));
-    openIn(library, name, bytesOf(contents));
-    if (options.older) openIn(library, options.older[0], bytesOf(options.older[1]), true);
-    const engine = session({
-      call: async (request) => JSON.parse(call(library, JSON.stringify(request))) as unknown,
-      save: async () => save(library),
+  const load = async (source: Source): Promise<WebAssembly.Module> => {
+    if ("module" in source) return source.module;
+    return WebAssembly.compile("bytes" in source ? source.bytes : await fetched(source.url));
+  };
+  // What could not be loaded is tried again by the next call.
+  const loaded = (source: Source): Promise<WebAssembly.Module> => {
+    const current = load(source);
+    module = current;
+    current.catch(() => {
+      if (module === current) module = undefined;
     });
-    return engine as Model;
+    return current;
+  };
+  return {
+    async init(source) {
+      if (module) throw new Error("the module is loaded already: call `init` once, before `open`");
+      await loaded(source);
+    },
+    async open(name, contents, options = {}) {
+      // Each model has separate memory: a trap in one leaves the others as they are.
+      const library = await instantiate(await (module ?? loaded({ url: usual() })), dataOf(options.data ?? {}));
+      openIn(library, name, bytesOf(contents));
+      if (options.older) openIn(library, options.older[0], bytesOf(options.older[1]), true);
+      const engine = session({
+        call: async (request) => JSON.parse(call(library, JSON.stringify(request))) as unknown,
+        save: async () => save(library),
+      });
+      return engine as Model;
+    },
   };
 }

@@ -62,7 +62,10 @@ fn tests(args: &[String]) -> Result<String, String> {
     }
     command("node", &["npm/pack.mjs", &package, &module])?;
     channels::npm(std::path::Path::new(&package))?;
-    Ok("Chromium, as served and as a folder; the npm package".to_owned())
+    let mut arguments = vec!["test/bundlers.mjs", package.as_str()];
+    arguments.extend(args.iter().map(String::as_str));
+    command("node", &arguments)?;
+    Ok("Chromium, as served and as a folder; the npm package, also in bundlers".to_owned())
 }
 
 /// Installs what is missing. Packages come from where the system's packages come from.
