@@ -13,6 +13,12 @@ use crate::{TaskResult, workspace};
 
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
+/// What is not part of a package: tests, also those next to the sources, which are compiled for tests only.
+const EXCLUDE: &str = "exclude = [\"tests\", \"examples\", \"src/**/tests\", \"src/**/tests.rs\"]\n";
+
+/// The file in which cargo states the commit of a package.
+const COMMIT: &str = ".cargo_vcs_info.json";
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The file that names the folder of packages as the registry.
@@ -66,7 +72,20 @@ fn copy(tree: &Path) -> TaskResult {
             copy_file(&from, &to)?;
         }
     }
-    Ok(())
+    commit(&root, tree)
+}
+
+/// Makes a repository of the tree with the commit of the workspace, which `cargo package` states. The names in its manifests are
+/// changes that are not committed, and each package states that, too.
+fn commit(root: &Path, tree: &Path) -> TaskResult {
+    let git =
+        |folder: &Path, args: &[&str]| workspace::output(Command::new("git").args(args).current_dir(folder));
+    let head = git(root, &["rev-parse", "HEAD"])?;
+    let objects = git(root, &["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;
+    git(tree, &["init", "--quiet"])?;
+    write(&tree.join(".git/objects/info/alternates"), &objects)?;
+    git(tree, &["update-ref", "HEAD", head.trim()])?;
+    git(tree, &["read-tree", "HEAD"]).map(drop)
 }
 
 fn rename(tree: &Path, crates: &[String]) -> TaskResult {
@@ -114,7 +133,7 @@ fn without_tests(manifest: &str) -> String {
             text.push('\n');
         }
         if line == "[package]" {
-            text.push_str("exclude = [\"tests\", \"examples\"]\n");
+            text.push_str(EXCLUDE);
         }
     }
     text
@@ -143,7 +162,7 @@ fn registry(tree: &Path, crates: &[String]) -> Result<PathBuf, String> {
         let folder = format!("{}-{VERSION}", published(name));
         let archive = tree.join(format!("target/package/{folder}.crate"));
         workspace::output(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&registry))?;
-        for file in LICENSES.iter().chain(&["README.md", "Cargo.toml"]) {
+        for file in LICENSES.iter().chain(&["README.md", "Cargo.toml", COMMIT]) {
             if !registry.join(&folder).join(file).exists() {
                 return Err(format!("the package of {name} has no {file}"));
             }
