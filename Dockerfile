@@ -14,7 +14,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     && cp target/dist/onnx /onnx
 
 FROM scratch
-COPY LICENSE-APACHE LICENSE-MIT /licenses/
+COPY LICENSE-APACHE LICENSE-MIT THIRD-PARTY-LICENSES /licenses/
 COPY --from=build /onnx /bin/onnx
 # What a model makes the command do is done without privileges. To write into a volume, add --user "$(id -u):$(id -g)".
 USER 65532:65532

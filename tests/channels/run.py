@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Installs each artefact as a user does, in an empty environment, and runs the first three examples of the documents with it.
 
-    run.py [--binary FILE] [--installed FILE] [--wheel FILE] [--npm FOLDER] [--limits] [CHANNEL...]
+    run.py [--binary FILE] [--archive FILE] [--installed FILE] [--wheel FILE] [--npm FOLDER] [--limits] [CHANNEL...]
 
-Channels: `binary` (in a root without other files), `image` (the files of the last stage of the Dockerfile), `crates` (the
+Channels: `binary` (in a root without other files), `archive` (installed as its page says), `image` (the files of the last stage of the Dockerfile), `crates` (the
 command that `cargo install` has installed from the packages, as `cargo xtask package` does), `wheel`, `npm`,
 `git` (the diff driver), `hooks` (of pre-commit) and `action` (of GitHub); without names, all whose artefact is given. The table
 at the end has the size and the start-up time of each artefact; with `--limits`, values that are over their limit fail.
@@ -15,13 +15,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from email.message import Message
+from email.parser import BytesParser
 from pathlib import Path
 
 import action
@@ -67,6 +72,7 @@ class Artefacts:
     """What is tested, and where."""
 
     binary: Path | None
+    archive: Path | None
     installed: Path | None
     wheel: Path | None
     npm: Path | None
@@ -97,12 +103,44 @@ def binary(artefacts: Artefacts) -> str:
     return f"in a root with {f'{len(linked)} libraries' if linked else 'nothing else'}"
 
 
+def licenses(found: str, committed: str) -> int:
+    """The number of crates in the licences of an artefact, which are those of the repository."""
+    expect(found == (ROOT / committed).read_text(), f"the licences are not those of {committed}")
+    crates = re.search(r"\nCrates\n\n(.*?)\n\n", found, re.S)
+    return len(re.findall(r"^\S+ \d", crates[1], re.M)) if crates else 0
+
+
+def archive(artefacts: Artefacts) -> str:
+    """The archive of the command, verified and installed with the lines of its page."""
+    file = needed(artefacts.archive, "--archive")
+    home = new(artefacts.folder / "home")
+    with tarfile.open(file) as content:
+        content.extractall(artefacts.folder / "archive", filter="data")
+    (folder,) = (artefacts.folder / "archive").iterdir()
+    verify, _, install = examples.fenced(folder / "README.md", "sh")
+    variables = environment([home / ".local/bin"], HOME=str(home))
+    if (file.parent / "SHA256SUMS").exists():
+        run(["sh", "-ec", verify.splitlines()[0]], file.parent, variables)
+    run(["sh", "-ec", install], folder, variables)
+    expect(run(["onnx", "--version"], home, variables).startswith("onnx "), "the command is not installed")
+    expect((home / ".local/share/man/man1/onnx-check.1").exists(), "the manual pages are not installed")
+    for script in (".local/share/bash-completion/completions/onnx", ".local/share/zsh/site-functions/_onnx", ".config/fish/completions/onnx.fish"):
+        expect((home / script).exists(), f"{script} is not installed")
+    listed = set(re.findall(r"^\| (.*?) \|", (folder / "README.md").read_text(), re.M))
+    names = {name for cell in listed for name in re.findall(r"`([^`]+)`", cell)}
+    found = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()} - {"README.md"}
+    expect({name.split("/")[0] for name in names} == found, f"the page lists {sorted(names)}, and the archive has {sorted(found)}")
+    count = licenses((folder / "THIRD-PARTY-LICENSES").read_text(), "THIRD-PARTY-LICENSES")
+    return f"installed by the lines of its page; licences of {count} crates"
+
+
 def image(artefacts: Artefacts) -> str:
     """The files of the image, as its user runs them; the models belong to that user, as with `--user`."""
     if not roots.can_enter():
         return "not tested: the system does not let its users change the root"
     root = artefacts.folder / "image"
     stage = roots.image(needed(artefacts.binary, "--binary"), root)
+    licenses((root / "licenses/THIRD-PARTY-LICENSES").read_text(), "THIRD-PARTY-LICENSES")
     help_text = roots.enter(root, stage.directory, [*stage.entrypoint, *stage.command])
     expect("Usage: onnx" in help_text, help_text)
     shutil.rmtree(root / stage.directory.lstrip("/"))
@@ -125,6 +163,21 @@ def crates(artefacts: Artefacts) -> str:
     return "the command of `cargo install`"
 
 
+def metadata(file: Path) -> int:
+    """What the index shows of a wheel: its links work from there. Returns the number of crates whose licences it has."""
+    with zipfile.ZipFile(file) as content:
+        (folder,) = {name.split("/")[0] for name in content.namelist() if ".dist-info/" in name}
+        found: Message = BytesParser().parsebytes(content.read(f"{folder}/METADATA"))
+        third = content.read(f"{folder}/licenses/python/THIRD-PARTY-LICENSES").decode()
+    labels = {link.split(",")[0] for link in found.get_all("Project-URL", [])}
+    expect(labels == {"Homepage", "Documentation", "Changelog", "Issues"}, f"the links are {sorted(labels)}")
+    expect(found["Description-Content-Type"].startswith("text/markdown"), "the description is not Markdown")
+    description = str(found.get_payload())
+    relative = [link for link in re.findall(r"\]\(([^)]*)\)", description) if not link.startswith("https://")]
+    expect("import onnxkit" in description and not relative, f"links of the description: {relative}")
+    return licenses(third, "python/THIRD-PARTY-LICENSES")
+
+
 def wheel(artefacts: Artefacts) -> str:
     """The wheel in a new virtual environment: the commands `onnx` and `onnxkit`, and the package."""
     file = needed(artefacts.wheel, "--wheel")
@@ -139,7 +192,7 @@ def wheel(artefacts: Artefacts) -> str:
     expect(names == {"onnxkit"}, f"{names} are installed")
     seconds = start_up([commands / "onnx", "--version"])
     artefacts.rows.append(Row("wheel", file.stat().st_size, WHEEL_BYTES, seconds, WHEEL_SECONDS))
-    return "two commands and the package"
+    return f"two commands and the package; licences of {metadata(file)} crates"
 
 
 def npm(artefacts: Artefacts) -> str:
@@ -152,11 +205,12 @@ def npm(artefacts: Artefacts) -> str:
     run(["npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", archive], folder)
     installed = sorted(path.name for path in (folder / "node_modules").iterdir() if not path.name.startswith("."))
     expect(installed == ["onnxkit"], f"{installed} are installed")
+    count = licenses((folder / "node_modules/onnxkit/THIRD-PARTY-LICENSES").read_text(), "web/npm/THIRD-PARTY-LICENSES")
     examples.run_node(package, folder, lambda words: run(["node", *words], folder))
     (folder / "start.mjs").write_text('import { open } from "onnxkit";\nawait open("m.onnxtxt", process.argv[2]);\n')
     model = "g (float[N] x) => (float[N] y) { y = Relu (x) }"
     artefacts.rows.append(Row("npm", archive.stat().st_size, None, start_up(["node", folder / "start.mjs", model]), None))
-    return "five examples with node"
+    return f"five examples with node; licences of {count} crates"
 
 
 def git_driver(artefacts: Artefacts) -> str:
@@ -199,6 +253,7 @@ def github(artefacts: Artefacts) -> str:
 
 CHANNELS = {
     "binary": binary,
+    "archive": archive,
     "image": image,
     "crates": crates,
     "wheel": wheel,
@@ -229,14 +284,14 @@ def new(folder: Path) -> Path:
 def main() -> int:
     """Tests the channels, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("binary", "installed", "wheel", "npm"):
+    for name in ("binary", "archive", "installed", "wheel", "npm"):
         parser.add_argument(f"--{name}", type=lambda path: Path(path).resolve(strict=True))
     parser.add_argument("--limits", action="store_true")
     parser.add_argument("channels", nargs="*", choices=[*CHANNELS, []], metavar="CHANNEL")
     arguments = parser.parse_args()
     failed = []
     with tempfile.TemporaryDirectory() as temporary:
-        artefacts = Artefacts(arguments.binary, arguments.installed, arguments.wheel, arguments.npm, Path(temporary).resolve())
+        artefacts = Artefacts(arguments.binary, arguments.archive, arguments.installed, arguments.wheel, arguments.npm, Path(temporary).resolve())
         for name in arguments.channels or CHANNELS:
             try:
                 print(f"{name}: ok: {CHANNELS[name](artefacts)}", flush=True)

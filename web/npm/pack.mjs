@@ -20,7 +20,7 @@ if (manifest.version !== version) {
 }
 mkdirSync(directory, { recursive: true });
 for (const name of ["browser", "node"]) {
-  buildSync({
+  const { metafile } = buildSync({
     entryPoints: [`${web}src/package-${name}.ts`],
     outfile: `${directory}/${name}.js`,
     bundle: true,
@@ -28,7 +28,14 @@ for (const name of ["browser", "node"]) {
     target: "es2022",
     charset: "utf8",
     external: ["node:*"],
+    metafile: true,
   });
+  // The licences of the package are those of the module: code of other packages would add some.
+  const others = Object.keys(metafile.inputs).filter((input) => input.includes("node_modules/"));
+  if (others.length > 0) {
+    console.error(`${name}.js contains code of other packages: ${others.join(", ")}`);
+    process.exit(1);
+  }
 }
 const tsc = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--rootDir", `${web}src`, "--outDir", `${directory}/types`, "-p", web];
 execFileSync(`${web}node_modules/.bin/tsc`, tsc, { stdio: "inherit" });
@@ -37,6 +44,6 @@ for (const name of readdirSync(`${directory}/types`).filter((name) => !types.inc
   // The declarations of the page are not part of the package.
   rmSync(`${directory}/types/${name}`);
 }
-for (const name of ["package.json", "README.md"]) copyFileSync(`${web}npm/${name}`, `${directory}/${name}`);
+for (const name of ["package.json", "README.md", "THIRD-PARTY-LICENSES"]) copyFileSync(`${web}npm/${name}`, `${directory}/${name}`);
 for (const name of ["LICENSE-MIT", "LICENSE-APACHE"]) copyFileSync(`${web}../${name}`, `${directory}/${name}`);
 writeFileSync(`${directory}/onnx.wasm`, shrunk(wasm));

@@ -8,6 +8,15 @@ use crate::{TaskResult, python, workspace};
 /// What the tests of the hooks and of the action need.
 const PACKAGES: &[&str] = &["pre-commit==4.7.0", "PyYAML==6.0.3"];
 
+/// Tests the channels of the command as it is now.
+pub(crate) fn run(args: &[String]) -> TaskResult {
+    if !args.is_empty() {
+        return Err("channels takes no arguments".to_owned());
+    }
+    workspace::run("cargo", &["build", "--locked", "--package", "onnx-cli"])?;
+    commands().map(|remark| println!("{remark}"))
+}
+
 /// Tests the channels of the command that the tests have built, with a remark for the summary of CI.
 pub(crate) fn commands() -> Result<String, String> {
     let folder = workspace::target().join("channels/venv");
@@ -18,7 +27,9 @@ pub(crate) fn commands() -> Result<String, String> {
     let binary = workspace::target().join("debug/onnx");
     let channels = ["binary", "image", "git", "hooks", "action"];
     test(&python, "--binary", &binary, &channels)?;
-    Ok(channels.join(", "))
+    let archive = crate::release::archive(&binary, &workspace::target().join("channels/archive"))?;
+    test(&python, "--archive", &archive, &["archive"])?;
+    Ok(format!("{}, archive", channels.join(", ")))
 }
 
 /// Installs the npm package that `npm/pack.mjs` has made in a folder, and runs the examples of its page.

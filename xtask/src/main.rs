@@ -10,9 +10,11 @@ mod channels;
 mod ci;
 mod codegen;
 mod conformance;
+mod contents;
 mod create;
 mod fuzz;
 mod hostile;
+mod notices;
 mod operator;
 mod package;
 mod page;
@@ -35,6 +37,7 @@ cargo xtask <task>
 
   api           write the public API of every crate to docs/api; --check fails where it differs
   attack        independent stress tests: `attack infer` holds inference of random models against onnxruntime
+  channels      install the command as users do, from an archive, in an image, for git, as hooks and in an action
   ci            everything that CI runs: format, clippy, tidy, codegen --check, tests, doc tests, conformance
   codegen       regenerate the committed generated files; --check fails on drift; --extract reads the facts anew
   conformance   compare with the reference, whose answers it asks for; --offline compares with committed ones
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         "api" => api::run(&rest),
         "attack" => attack::run(&rest),
         "bench" => bench::run(&rest),
+        "channels" => channels::run(&rest),
         "ci" => ci::run(&rest),
         "codegen" => codegen::run(&rest),
         "conformance" => conformance::run(&rest),

@@ -20,6 +20,9 @@ const PACKAGES: &[&str] = &[
     "nanoarrow==0.9.0",
 ];
 
+/// The systems on which the wheel of a release runs: those with this version of glibc and newer ones.
+const COMPATIBILITY: &str = "manylinux_2_34";
+
 /// What is measured in addition.
 const PEERS: &[&str] = &["onnxslim==0.1.98", "onnxsim==0.8.1"];
 
@@ -93,7 +96,7 @@ pub(crate) fn install(python: &Path) -> Result<u64, String> {
     let wheels = folder().join("wheels");
     let _ = std::fs::remove_dir_all(&wheels);
     println!("building the wheel");
-    build(python, "wheel", &wheels)?;
+    build(python, "wheel", &[], &wheels)?;
     let wheel = workspace::only_entry(&wheels)?;
     let bytes = std::fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     let arguments = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", "--no-index"];
@@ -101,10 +104,13 @@ pub(crate) fn install(python: &Path) -> Result<u64, String> {
     Ok(bytes)
 }
 
-/// Builds the wheel of a release into a folder. Archives of equal contents are equal.
+/// Builds the wheel of a release into a folder. Archives of equal contents are equal. On Linux, it needs no newer system than
+/// [`COMPATIBILITY`] states, which `maturin` checks.
 pub(crate) fn release(folder: &Path) -> TaskResult {
     named()?;
-    build(&environment()?, "dist", folder)
+    let is_linux = cfg!(all(target_os = "linux", target_env = "gnu"));
+    let options: &[&str] = if is_linux { &["--compatibility", COMPATIBILITY] } else { &[] };
+    build(&environment()?, "dist", options, folder)
 }
 
 /// Builds the source distribution into a folder, without the crates of others.
@@ -114,10 +120,11 @@ pub(crate) fn sdist(folder: &Path) -> TaskResult {
 }
 
 /// Builds the wheel in a profile of the workspace.
-fn build(python: &Path, profile: &str, folder: &Path) -> TaskResult {
+fn build(python: &Path, profile: &str, options: &[&str], folder: &Path) -> TaskResult {
     // The interpreter that is asked for its version is the one that the tests run with.
     let interpreter = python.to_str().ok_or("the path of the environment is not UTF-8")?;
-    maturin(python, &["build", "--locked", "--profile", profile, "--interpreter", interpreter], folder)
+    let common = ["build", "--locked", "--profile", profile, "--interpreter", interpreter];
+    maturin(python, &[&common, options].concat(), folder)
 }
 
 fn maturin(python: &Path, args: &[&str], folder: &Path) -> TaskResult {

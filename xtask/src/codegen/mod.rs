@@ -31,11 +31,13 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     documents(mode)
 }
 
-/// The files that are generated from the definitions of messages, from the operator facts, and from documentation comments.
+/// The files that are generated from the definitions of messages, from the operator facts, from documentation comments,
+/// and from the licences of dependencies.
 pub(crate) fn sources(mode: Mode) -> TaskResult {
     messages::generate(mode)?;
     operators::generate(mode)?;
-    readmes::generate(mode)
+    readmes::generate(mode)?;
+    crate::notices::generate(mode)
 }
 
 /// The documents about rules and operators, which the package `onnx-tests` makes: it sees the crates that have rules.

@@ -4,16 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
-
+use crate::contents::{self, Artefact};
 use crate::workspace::{self, DISTRIBUTION, copy_file, output, pack, read, reset, write};
-use crate::{TaskResult, package, wheel};
+use crate::{TaskResult, notices, package, wasm, wheel};
 
 /// The largest binary that is accepted.
-const MAX_BINARY: u64 = 20 << 20;
+const MAX_BINARY: usize = 20 << 20;
 
 /// The shells for which the archive has completions, with the names of the files.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "onnx.bash"), ("zsh", "_onnx"), ("fish", "onnx.fish")];
+
+/// What the archive says about itself; `VERSION` is replaced.
+const README: &str = include_str!("archive.md");
 
 /// The target of the npm package.
 const WASM: &str = "wasm32-unknown-unknown";
@@ -25,19 +27,28 @@ pub(super) fn build(version: &str) -> TaskResult {
     let folder = artefacts.join(version);
     reset(&folder)?;
     let host = host()?;
-    println!("the command");
-    let name = format!("{DISTRIBUTION}-{version}-{host}");
-    archive(&command(&host)?, &name, &artefacts.join("tree"), &folder.join(format!("{name}.tar.gz")))?;
-    println!("the Python package");
-    wheel::release(&folder)?;
-    println!("its source distribution");
+    let artefacts_of = [(Artefact::Command, host.as_str()), (Artefact::Wheel, &host), (Artefact::Npm, WASM)];
+    for (artefact, target) in artefacts_of {
+        notices::check(artefact, target)?;
+    }
+    // What takes minutes is optimized after what fails earlier.
+    println!("the source distribution of the Python package");
     super::sdist::build(&artefacts, &folder)?;
-    println!("the npm package");
-    npm(&folder)?;
     println!("the crates");
     println!("{}", package::check()?);
     crates(version, &folder)?;
-    bill(&host, &folder)?;
+    println!("the npm package");
+    npm(&folder)?;
+    println!("the command");
+    let name = format!("{DISTRIBUTION}-{version}-{host}");
+    let archived = folder.join(format!("{name}.tar.gz"));
+    archive(&command(&host)?, version, &name, &artefacts.join("tree"), &archived)?;
+    println!("the Python package");
+    wheel::release(&folder)?;
+    for (artefact, target) in artefacts_of {
+        bill(artefact, target, &folder)?;
+    }
+    super::licenses::check(&folder, version, &host)?;
     checksums(&folder)?;
     println!("the artefacts are in {}", folder.display());
     Ok(())
@@ -64,21 +75,23 @@ fn command(host: &str) -> Result<PathBuf, String> {
             .current_dir(workspace::root()),
     )?;
     let binary = workspace::target().join("dist/onnx");
-    let bytes = fs::metadata(&binary).map_err(|error| format!("{}: {error}", binary.display()))?.len();
-    if bytes > MAX_BINARY {
-        return Err(format!("the command has {bytes} bytes; at most {MAX_BINARY} are accepted"));
+    let contents = fs::read(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
+    if contents.len() > MAX_BINARY {
+        return Err(format!("the command has {} bytes; at most {MAX_BINARY} are accepted", contents.len()));
     }
+    super::libraries::check(&contents)?;
     Ok(binary)
 }
 
 /// Packs the command with its documents, completions and manual pages, with the same bytes for the same files.
-fn archive(binary: &Path, name: &str, tree: &Path, archive: &Path) -> TaskResult {
+pub(super) fn archive(binary: &Path, version: &str, name: &str, tree: &Path, archive: &Path) -> TaskResult {
     let content = tree.join(name);
     reset(&content)?;
     copy_file(binary, &content.join("onnx"))?;
-    for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
+    for file in ["LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", notices::path(Artefact::Command)] {
         copy_file(&workspace::root().join(file), &content.join(file))?;
     }
+    write(&content.join("README.md"), &README.replace("VERSION", version))?;
     for (shell, file) in COMPLETIONS {
         let script = output(Command::new(binary).args(["completions", shell]))?;
         write(&content.join("completions").join(file), &script)?;
@@ -92,6 +105,7 @@ fn npm(folder: &Path) -> TaskResult {
     let web = workspace::root().join("web");
     let module = ["build", "--locked", "--profile", "page", "--target", WASM, "--package", "onnx-wasm"];
     let (name, flags) = workspace::without_paths()?;
+    wasm::install(WASM)?;
     output(Command::new("cargo").args(module).env(name, flags).current_dir(workspace::root()))?;
     let wasm = workspace::target().join(WASM).join("page/onnx_wasm.wasm");
     let package = workspace::target().join("artefacts/npm");
@@ -112,18 +126,12 @@ fn crates(version: &str, folder: &Path) -> TaskResult {
     Ok(())
 }
 
-fn bill(host: &str, folder: &Path) -> TaskResult {
-    let root = workspace::root();
-    let text = output(
-        Command::new("cargo")
-            .args(["metadata", "--locked", "--format-version", "1", "--filter-platform", host])
-            .current_dir(&root),
-    )?;
-    let metadata: Value =
-        serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))?;
-    let lock = read(&root.join("Cargo.lock"))?;
-    let document = super::sbom::document(&metadata, &lock, "onnx-cli")?;
-    write(&folder.join("sbom.cdx.json"), &format!("{document:#}\n"))
+/// Writes the list of contents of an artefact.
+fn bill(artefact: Artefact, target: &str, folder: &Path) -> TaskResult {
+    let (root, crates) = contents::crates(artefact, target)?;
+    let lock = read(&workspace::root().join("Cargo.lock"))?;
+    let document = super::sbom::document(&root, &crates, &lock);
+    write(&folder.join(super::sbom::file(artefact)), &format!("{document:#}\n"))
 }
 
 /// Writes the digests of all files, by name.
@@ -152,7 +160,8 @@ mod tests {
             write(&binary, COMMAND).unwrap();
             fs::set_permissions(&binary, fs::Permissions::from_mode(mode)).unwrap();
             let target = folder.join(place).join("a.tar.gz");
-            archive(&binary, "onnxkit-1.2.0-host", &folder.join(place).join("tree"), &target).unwrap();
+            archive(&binary, "1.2.0", "onnxkit-1.2.0-host", &folder.join(place).join("tree"), &target)
+                .unwrap();
             (fs::read(&target).unwrap(), target)
         };
         let (first, path) = made(0o700, "a");
@@ -171,6 +180,7 @@ mod tests {
             file("LICENSE-APACHE"),
             file("LICENSE-MIT"),
             file("README.md"),
+            file("THIRD-PARTY-LICENSES"),
             file("completions/_onnx"),
             file("completions/onnx.bash"),
             file("completions/onnx.fish"),

@@ -3,11 +3,14 @@
 //! Nothing is published, and nothing is changed outside of `target`: `docs/release.md` has what follows by hand.
 
 mod artefacts;
+mod libraries;
+mod licenses;
 mod sbom;
 mod sdist;
 mod versions;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::codegen::Mode;
 use crate::{TaskResult, workspace};
@@ -25,6 +28,14 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         }
         _ => Err("release takes a version, and `--check` or `--dry-run`; it never publishes".to_owned()),
     }
+}
+
+/// Packs a command that was built for tests as the one of a release, and returns the path of the archive.
+pub(crate) fn archive(binary: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let (version, name) = (env!("CARGO_PKG_VERSION"), "onnxkit-test");
+    let file = folder.join(format!("{name}.tar.gz"));
+    artefacts::archive(binary, version, name, &folder.join("tree"), &file)?;
+    Ok(file)
 }
 
 fn check(version: &str) -> TaskResult {

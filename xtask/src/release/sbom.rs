@@ -1,96 +1,54 @@
 //! The list of what an artefact contains, as a CycloneDX document. It has neither a time nor a random number: equal builds have equal
 //! documents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::package;
+use crate::contents::{self, Artefact, Crate, Id};
 
-/// The document about a package of `cargo metadata` and all packages that are compiled into it.
-///
-/// # Errors
-///
-/// Returns an error if there is no such package.
-pub(super) fn document(metadata: &Value, lock: &str, package: &str) -> Result<Value, String> {
-    let packages: BTreeMap<&str, &Value> =
-        list(&metadata["packages"]).map(|package| (text(&package["id"]), package)).collect();
-    let root = packages
-        .iter()
-        .find(|(_, found)| text(&found["name"]) == package && found["source"].is_null())
-        .map(|(&id, _)| id)
-        .ok_or_else(|| format!("the workspace has no package `{package}`"))?;
-    let edges: BTreeMap<&str, BTreeSet<&str>> = list(&metadata["resolve"]["nodes"])
-        .map(|node| {
-            let linked = list(&node["deps"]).filter(|edge| is_linked(edge)).map(target);
-            let linked = linked.filter(|id| !packages.get(id).is_some_and(|package| is_macro(package)));
-            (text(&node["id"]), linked.collect())
-        })
-        .collect();
-    let reached = reached(root, &edges);
+/// The name of the document about an artefact.
+pub(super) fn file(artefact: Artefact) -> String {
+    format!("sbom-{}.cdx.json", artefact.name())
+}
+
+/// The document about a package and all crates that are linked into it.
+pub(super) fn document(root: &Id, crates: &BTreeMap<Id, Crate>, lock: &str) -> Value {
     let checksums = checksums(lock);
+    let reference = |id: &Id| crates.get(id).map(|found| url(id, found));
     let mut components: Vec<Value> = Vec::new();
     let mut dependencies: Vec<Value> = Vec::new();
-    for id in &reached {
-        let Some(found) = packages.get(id) else { continue };
-        let own = edges.get(id).into_iter().flatten();
-        let depends: Vec<String> =
-            own.filter_map(|id| packages.get(id)).map(|&package| url(package)).collect();
-        dependencies.push(json!({ "ref": url(found), "dependsOn": depends }));
-        if *id != root {
-            components.push(component(found, "library", &checksums));
+    let mut about = Value::Null;
+    for (id, found) in crates {
+        let depends: Vec<String> = found.depends.iter().filter_map(reference).collect();
+        dependencies.push(json!({ "ref": url(id, found), "dependsOn": depends }));
+        if id == root {
+            about = component(id, found, "application", &checksums);
+        } else {
+            components.push(component(id, found, "library", &checksums));
         }
     }
-    let about = packages.get(root).map(|found| component(found, "application", &checksums));
-    Ok(json!({
+    json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "version": 1,
         "metadata": { "component": about },
         "components": components,
         "dependencies": dependencies,
-    }))
+    })
 }
 
-/// All packages that are compiled into one, itself included.
-fn reached<'a>(root: &'a str, edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
-    let mut reached = BTreeSet::new();
-    let mut open = vec![root];
-    while let Some(id) = open.pop() {
-        if reached.insert(id) {
-            open.extend(edges.get(id).into_iter().flatten());
-        }
-    }
-    reached
-}
-
-/// Whether a dependency is in the program: those of tests and of build scripts are not.
-fn is_linked(edge: &Value) -> bool {
-    list(&edge["dep_kinds"]).any(|kind| kind["kind"].is_null())
-}
-
-/// Whether a package runs in the compiler only.
-fn is_macro(package: &Value) -> bool {
-    list(&package["targets"]).flat_map(|target| list(&target["kind"])).any(|kind| kind == "proc-macro")
-}
-
-fn target(edge: &Value) -> &str {
-    text(&edge["pkg"])
-}
-
-fn component(package: &Value, kind: &str, checksums: &BTreeMap<(&str, &str), &str>) -> Value {
-    let (name, version) = (text(&package["name"]), text(&package["version"]));
-    let published = published(package);
+fn component(id: &Id, found: &Crate, kind: &str, checksums: &BTreeMap<(&str, &str), &str>) -> Value {
+    let (name, version) = (id.0.as_str(), id.1.as_str());
     let mut component = json!({
         "type": kind,
-        "bom-ref": url(package),
-        "name": published,
+        "bom-ref": url(id, found),
+        "name": contents::published(name, found),
         "version": version,
-        "purl": url(package),
+        "purl": url(id, found),
     });
-    if let Some(license) = package["license"].as_str() {
-        // Old manifests separate alternatives by a slash.
-        component["licenses"] = json!([{ "expression": license.replace('/', " OR ") }]);
+    if let Some(license) = &found.license {
+        component["licenses"] = json!([{ "expression": contents::expression(license) }]);
     }
     if let Some(checksum) = checksums.get(&(name, version)) {
         component["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
@@ -117,67 +75,24 @@ fn checksums(lock: &str) -> BTreeMap<(&str, &str), &str> {
     checksums
 }
 
-/// The name of a package in the registry, where a package of the workspace may have the name of another one.
-fn published(package: &Value) -> String {
-    let name = text(&package["name"]);
-    if package["source"].is_null() { package::published(name) } else { name.to_owned() }
-}
-
-/// The name of a package that is valid everywhere.
-fn url(package: &Value) -> String {
-    format!("pkg:cargo/{}@{}", published(package), text(&package["version"]))
-}
-
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+/// The name of a crate that is valid everywhere.
+fn url(id: &Id, found: &Crate) -> String {
+    format!("pkg:cargo/{}@{}", contents::published(&id.0, found), id.1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn metadata() -> Value {
-        let package = |id: &str, source: Option<&str>| {
-            let license = "MIT/Apache-2.0";
-            let kind = if id == "e" { "proc-macro" } else { "lib" };
-            json!({
-                "id": id,
-                "name": id,
-                "version": "1.0.0",
-                "license": license,
-                "source": source,
-                "targets": [{ "kind": [kind] }],
-            })
-        };
-        let edge = |id: &str, kind: Option<&str>| json!({ "pkg": id, "dep_kinds": [{ "kind": kind }] });
-        json!({
-            "packages": [
-                package("onnx-a", None),
-                package("b", Some("r")),
-                package("c", Some("r")),
-                package("d", Some("r")),
-                package("e", Some("r")),
-            ],
-            "resolve": { "nodes": [
-                { "id": "onnx-a", "deps": [edge("b", None), edge("c", Some("dev"))] },
-                { "id": "b", "deps": [edge("d", None), edge("e", None)] },
-                { "id": "c", "deps": [] },
-                { "id": "d", "deps": [edge("b", None)] },
-                { "id": "e", "deps": [edge("c", None)] },
-            ] },
-        })
-    }
+    use crate::contents::tests::{TREE, metadata};
 
     #[test]
-    fn what_is_compiled_in_is_listed_with_checksums() {
+    fn what_is_linked_is_listed_with_checksums() {
         let lock = "[[package]]\nname = \"b\"\nversion = \"1.0.0\"\nsource = \"r\"\nchecksum = \"5a\"\n";
-        let found = document(&metadata(), lock, "onnx-a").unwrap();
-        let names: Vec<&str> = list(&found["components"]).map(|component| text(&component["name"])).collect();
-        assert_eq!(names, ["b", "d"]);
+        let (root, crates) = contents::joined(TREE, &metadata()).unwrap();
+        let found = document(&root, &crates, lock);
+        let components = found["components"].as_array().unwrap();
+        let names: Vec<&Value> = components.iter().map(|component| &component["name"]).collect();
+        assert_eq!(names, ["b", "c", "d"]);
         assert_eq!(
             found["components"][0],
             json!({
@@ -191,14 +106,10 @@ mod tests {
             })
         );
         assert_eq!(found["metadata"]["component"]["name"], "onnxkit-a");
-        let last = json!({ "ref": "pkg:cargo/onnxkit-a@1.0.0", "dependsOn": ["pkg:cargo/b@1.0.0"] });
-        assert_eq!(found["dependencies"][2], last);
-        assert_eq!(list(&found["dependencies"]).count(), 3);
-    }
-
-    #[test]
-    fn packages_that_do_not_exist_are_refused() {
-        assert_eq!(document(&metadata(), "", "b"), Err("the workspace has no package `b`".to_owned()));
-        assert_eq!(document(&Value::Null, "", "a"), Err("the workspace has no package `a`".to_owned()));
+        let last = json!({
+            "ref": "pkg:cargo/onnxkit-a@1.0.0",
+            "dependsOn": ["pkg:cargo/b@1.0.0", "pkg:cargo/d@0.2.0"],
+        });
+        assert_eq!(found["dependencies"][3], last);
     }
 }

@@ -1,0 +1,95 @@
+//! Whether each artefact of a release comes with the licences of what it contains.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::contents::Artefact;
+use crate::workspace::{self, DISTRIBUTION, output, read};
+use crate::{TaskResult, notices, wheel};
+
+/// Prints a file of an archive that `zipfile` reads.
+const UNZIP: &str = "import sys, zipfile\n\
+    archive = zipfile.ZipFile(sys.argv[1])\n\
+    name, = (name for name in archive.namelist() if name.endswith('/' + sys.argv[2]))\n\
+    sys.stdout.write(archive.read(name).decode())";
+
+/// Compares the files in the artefacts of a folder with those of the repository and with the lists of contents.
+pub(super) fn check(folder: &Path, version: &str, host: &str) -> TaskResult {
+    for artefact in Artefact::ALL {
+        let found = match artefact {
+            Artefact::Command => {
+                let name = format!("{DISTRIBUTION}-{version}-{host}");
+                member(&folder.join(format!("{name}.tar.gz")), &format!("{name}/{}", notices::FILE))
+            }
+            Artefact::Npm => member(
+                &folder.join(format!("{DISTRIBUTION}-{version}.tgz")),
+                &format!("package/{}", notices::FILE),
+            ),
+            Artefact::Wheel => unzipped(folder),
+        }?;
+        let name = artefact.name();
+        if found != read(&workspace::root().join(notices::path(artefact)))? {
+            return Err(format!("the {name} contains another file than {}", notices::path(artefact)));
+        }
+        let bill = read(&folder.join(super::sbom::file(artefact)))?;
+        let bill: Value =
+            serde_json::from_str(&bill).map_err(|error| format!("the list of the {name}: {error}"))?;
+        agree(&found, &bill).map_err(|problem| format!("the {name}: {problem}"))?;
+    }
+    Ok(())
+}
+
+/// Checks that the licences and the list of contents are about the same crates.
+pub(super) fn agree(licenses: &str, bill: &Value) -> TaskResult {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let components = bill["components"].as_array().into_iter().flatten();
+    // Crates of the workspace have no checksum.
+    let mut others: Vec<(String, String)> = components
+        .filter(|component| component["hashes"].is_array())
+        .map(|component| (text(&component["name"]), text(&component["version"])))
+        .collect();
+    others.sort();
+    let listed = notices::listed(licenses);
+    let mut listed: Vec<(String, String)> =
+        listed.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect();
+    listed.sort();
+    if listed == others && !listed.is_empty() {
+        return Ok(());
+    }
+    Err(format!("licences of {} crates, and {} crates in the list of contents", listed.len(), others.len()))
+}
+
+fn member(archive: &Path, path: &str) -> Result<String, String> {
+    output(Command::new("tar").arg("-xzOf").arg(archive).arg(path))
+}
+
+/// The file in the only wheel of a folder.
+fn unzipped(folder: &Path) -> Result<String, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut wheels = entries.flatten().map(|entry| entry.path());
+    let wheel = wheels
+        .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
+        .ok_or_else(|| format!("{} has no wheel", folder.display()))?;
+    output(Command::new(wheel::environment()?).args(["-c", UNZIP]).arg(wheel).arg(notices::FILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contents;
+
+    #[test]
+    fn licences_and_lists_of_contents_are_about_the_same_crates() {
+        for artefact in Artefact::ALL {
+            let licenses = read(&workspace::root().join(notices::path(artefact))).unwrap();
+            let (root, crates) = contents::crates(artefact, artefact.targets()[0]).unwrap();
+            let lock = read(&workspace::root().join("Cargo.lock")).unwrap();
+            let bill = crate::release::sbom::document(&root, &crates, &lock);
+            agree(&licenses, &bill).unwrap();
+            let missing = licenses.replacen("\ncfg-if ", "\n", 1);
+            assert!(agree(&missing, &bill).is_err(), "{}", artefact.name());
+        }
+    }
+}
