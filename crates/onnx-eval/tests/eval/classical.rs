@@ -231,7 +231,14 @@ fn features_are_picked_joined_and_encoded() {
     let x = vector(&[1.7, 2.0, -3.0, 9.0]);
     let encoded = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
     is_near(&run(&graph(1), &[("x", x.clone())])[0], &[4, 3], &encoded);
-    assert_eq!(failure(&graph(0), &[("x", x)]), FailureKind::Operator);
+    assert_eq!(failure(&graph(0), &[("x", x.clone())]), FailureKind::Operator);
+    // One list is defined, which can be empty.
+    let graph = |lists: &str| {
+        format!("g (float[4] x) => (float[4,N] y) {{ y = ai.onnx.ml.OneHotEncoder <{lists}> (x) }}")
+    };
+    is_near(&run(&graph("cats_int64s: ints = []"), &[("x", x.clone())])[0], &[4, 0], &[]);
+    let both = graph("cats_int64s = [1], cats_strings: strings = []");
+    assert_eq!(failure(&both, &[("x", x)]), FailureKind::Operator);
 }
 
 #[test]

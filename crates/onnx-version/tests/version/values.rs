@@ -146,6 +146,24 @@ fn axes_of_scans_count_from_the_front_before_version_11() {
 }
 
 #[test]
+fn one_operand_tells_the_batch_of_a_scan() {
+    let graph = |batch: &str| {
+        format!(
+            "g (float[{batch}, 2] s, float[{batch}, 3, 2] r) => (float[{batch}, 2] t, float[{batch}, 3, 2] y) {{
+                x = custom.Op (r)
+                t, y = Scan <num_scan_inputs = 1, body = b (float[2] si, float[2] xi) => (float[2] so, float[2] yi) {{
+                    so = Add (si, xi)
+                    yi = Identity (so)
+                }}> (, s, x)
+            }}"
+        )
+    };
+    has(&graph("1"), (8, 9), &["Squeeze <axes = [0]> (s)", "Squeeze <axes = [0]> (x)"]);
+    refuses(&graph("2"), (8, 9), Cause::Meaning);
+    refuses(&graph("N"), (8, 9), Cause::Meaning);
+}
+
+#[test]
 fn nothing_is_removed_by_padding_in_version_1() {
     let graph = |pads: &str| {
         format!(

@@ -17,11 +17,12 @@ pub(super) const KERNELS: OpKernels = eval(op::ONE_HOT_ENCODER, &[since(1, encod
 
 fn encode(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
-    let texts = cx.texts(attr::CATS_STRINGS)?.unwrap_or_default();
-    let ints = cx.ints(attr::CATS_INT64S)?.unwrap_or_default();
-    if texts.is_empty() == ints.is_empty() || texts.is_empty() == (x.elem == ElemType::String) {
+    let (texts, ints) = (cx.texts(attr::CATS_STRINGS)?, cx.ints(attr::CATS_INT64S)?);
+    // One of the lists is defined; it can be empty.
+    if texts.is_some() == ints.is_some() || texts.is_none() == (x.elem == ElemType::String) {
         return Err(Stop::failed("the categories must be either texts or integers, as the input is"));
     }
+    let (texts, ints) = (texts.unwrap_or_default(), ints.unwrap_or_default());
     let width = texts.len().max(ints.len());
     let places: Vec<Option<usize>> = if x.elem == ElemType::String {
         let table: HashMap<&[u8], usize, RandomState> = texts.into_iter().zip(0..).collect();

@@ -41,6 +41,19 @@ pub(super) fn scalar_rank(cx: &mut Cx<'_, '_>, input: usize, name: &str) -> Outc
     }
 }
 
+/// Checks the size of the last axis of a signal.
+pub(super) fn parts_of_numbers(cx: &mut Cx<'_, '_>, size: Option<i64>) -> Outcome {
+    match size {
+        Some(size) if !(1..=2).contains(&size) => Err(cx.fail(
+            &SIZES_DIFFER,
+            format_args!(
+                "the last axis has the size {size}, where 1 is that of real and 2 of complex numbers"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn transform(cx: &mut Cx<'_, '_>, axis: Option<i64>) -> Outcome {
     let one_sided = cx.int_or(attr::ONESIDED, 0)? != 0;
     let inverse = cx.int_or(attr::INVERSE, 0)? != 0;
@@ -48,11 +61,13 @@ fn transform(cx: &mut Cx<'_, '_>, axis: Option<i64>) -> Outcome {
     let rank = dims.len();
     let real = inverse && one_sided;
     let parts = dims.last_mut().ok_or(Stop::Unknown)?;
+    let given = parts.known();
     let wrong = one_sided && parts.known() == Some(if inverse { 1 } else { 2 });
     *parts = Dim::Known(if real { 1 } else { 2 });
     if wrong {
         return Err(cx.fail(&SIZES_DIFFER, "`onesided` takes a real input, and with `inverse` a complex one"));
     }
+    parts_of_numbers(cx, given)?;
     scalar_rank(cx, 1, "dft_length")?;
     let Some(axis) = axis else {
         // Any axis but the last may change, unless all of the signal goes in and comes out.

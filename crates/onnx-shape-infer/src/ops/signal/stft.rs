@@ -6,6 +6,7 @@
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
+use super::dft::parts_of_numbers;
 use crate::cx::{Cx, Outcome};
 use crate::family::window::not_negative;
 use crate::fault::{BAD_VALUE, WRONG_RANK};
@@ -22,6 +23,9 @@ fn transform(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(cx.fail(&WRONG_RANK, format_args!("the signal has rank {rank} where 3 is needed")));
     }
     let signal = signal.unwrap_or_default();
+    if let [_, _, parts] = signal[..] {
+        parts_of_numbers(cx, parts.known())?;
+    }
     let frame = frame(cx)?;
     let step = cx.scalar(1).unwrap_or(Dim::Unknown);
     if let Dim::Known(number) = step

@@ -6,18 +6,19 @@ use onnx_schema::{attr, op};
 use crate::reason::VersionReason;
 use crate::step::Step;
 
-/// Upwards: a batch of one is scanned without its axis.
+/// Upwards: a batch of one is scanned without its axis. All operands have the batch, so one of known size tells that of the others.
 pub(crate) fn without_batch(step: &mut Step<'_>) -> Result<(), VersionReason> {
     if step.input(0).is_some() {
         return Err("its sequences have lengths".into());
     }
     let count = step.model.node(step.node).input_count();
+    let mut batches = Vec::new();
     for index in 1..count {
         let value = step.operand(index)?;
-        let sizes = step.sizes(value).ok_or("the rank of an operand is unknown")?;
-        if sizes.first().copied().flatten() != Some(1) {
-            return Err("its batch is not known to have one element".into());
-        }
+        batches.extend(step.sizes(value).and_then(|sizes| sizes.first().copied().flatten()));
+    }
+    if batches.is_empty() || batches.iter().any(|&batch| batch != 1) {
+        return Err("its batch is not known to have one element".into());
     }
     for index in 1..count {
         let value = step.operand(index)?;
