@@ -1,6 +1,6 @@
 //! `ArgMax`, `ArgMin`: the index of the greatest or least element along an axis.
 //!
-//! Until version 1 a scalar stays one; later ones bound the axis by the rank, which leaves none for a scalar. An axis outside a
+//! Before version 11 a scalar stays one; from then on the rank bounds the axis, which leaves none for a scalar. An axis outside a
 //! tensor with axes is a fault at every version; the reference passes over it in version 1.
 
 use onnx_schema::{attr, op};
