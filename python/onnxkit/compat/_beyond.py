@@ -1,8 +1,8 @@
 """Forms that the reference infers although the specification does not allow or define them, with what the specification says.
 
-With the profile `reference`, strict inference infers such a node as the reference does: operands of which the reference reads
-nothing have no shape. Nothing is suppressed. The engine infers the model with these nodes once more, so that results are merged with
-what is declared as those of all other nodes are.
+With the profile `reference`, inference infers such a node as the reference does: operands of which the reference reads nothing have
+no shape. Nothing is suppressed. The engine infers the model with these nodes once more, so that results are merged with what is
+declared as those of all other nodes are; those of the main graph are also those of the model.
 
 The list has the forms that models of the reference's tests have.
 """

@@ -26,9 +26,8 @@ fn arg(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.set_elem(0, ElemType::Int64);
     let mut dims = cx.shape(0)?;
     let axis = cx.int_or(attr::AXIS, 0)?;
-    let keep = super::keeps_axes(cx)?;
     let axis = cx.axis(axis, dims.len())?;
-    if !keep {
+    if !super::keeps_axes(cx)? {
         dims.remove(axis);
     } else if let Some(dim) = dims.get_mut(axis) {
         *dim = Dim::Known(1);

@@ -48,9 +48,10 @@ fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn reduce(cx: &mut Cx<'_, '_>, axes: Param) -> Outcome {
     let axes = cx.param(axes)?;
-    let keep = super::keeps_axes(cx)?;
     let dims = cx.shape(0)?;
-    let Some(reduced) = reduced(cx, &axes, dims.len())? else {
+    let reduced = reduced(cx, &axes, dims.len())?;
+    let keep = super::keeps_axes(cx)?;
+    let Some(reduced) = reduced else {
         let is_one = cx.shape(1).is_ok_and(|shape| *shape == [Dim::Known(1)]);
         let rank = match dims.len().checked_sub(1) {
             _ if keep => dims.len(),
