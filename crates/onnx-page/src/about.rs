@@ -1,4 +1,4 @@
-//! What a model says of itself: its producer, operator sets, documentation, metadata, inputs and outputs, and functions.
+//! What a model declares about itself: its producer, operator sets, documentation, metadata, inputs and outputs, and functions.
 
 use onnx_diag::Clean;
 use onnx_draw::shown;
@@ -14,7 +14,7 @@ const MOST_ROWS: usize = 200;
 /// Characters of an entry of metadata.
 const MOST_METADATA: usize = 2_000;
 
-/// What a model says of itself.
+/// What a model declares about itself.
 pub(crate) fn model(session: &Session) -> Value {
     let model = &session.model;
     let info = model.info();
@@ -77,7 +77,7 @@ pub(crate) fn graph_lists(session: &Session, graph: GraphId) -> Vec<Value> {
     ]
 }
 
-/// What a function says of itself, for a node that calls it.
+/// What a function declares about itself, for a node that calls it.
 pub(crate) fn function_rows(model: &Model, function: FunctionId) -> Vec<[String; 2]> {
     let record = model.function(function);
     let mut rows = vec![["function".to_owned(), imports(model, &record.opset_imports)]];

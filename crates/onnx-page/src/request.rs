@@ -30,7 +30,7 @@ pub(crate) enum Request {
         from: Place,
         to: Place,
     },
-    /// What the model says of itself.
+    /// What the model declares about itself.
     Model,
     /// A box; with `folded`, a node that computes a weight of the node with the box.
     Details {
