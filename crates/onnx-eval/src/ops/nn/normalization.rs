@@ -188,6 +188,15 @@ fn mean_variance(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn rms(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
+    let scale = cx.tensor(1)?;
+    if scale.elem != x.elem {
+        // The schema has a type variable for each, but the body of the operator multiplies them.
+        let types = format_args!(
+            "`scale` is {} and `X` is {}: they are multiplied, and have one type",
+            scale.elem, x.elem
+        );
+        return Err(Stop::failed(types));
+    }
     match cx.elem_attribute(attr::STASH_TYPE)?.unwrap_or(ElemType::Float) {
         ElemType::Double => compute::<f64>(cx, ElemType::Double, false),
         ElemType::Float => compute::<f32>(cx, ElemType::Float, false),
