@@ -94,7 +94,7 @@ def loads(contents: Any, data_dir: Any = None, mapped: bool = True, **options: A
 
 
 def flag(value: Any, name: str) -> bool:
-    """An argument that is true or false. Other values would have a meaning that nobody meant: the text `no` is true."""
+    """An argument that is true or false. Other values would mean something else than they seem to: the text `no` is true."""
     if isinstance(value, bool):
         return value
     raise TypeError(f"`{name}={value!r}`: write True or False")

@@ -115,7 +115,7 @@ def test_messages_name_a_path_once(tmp_path):
         assert str(error.value).startswith(start)
 
 
-# Run in a process of its own: the fault of a map would end the tests.
+# Run in a separate process: the fault of a map would end the tests.
 SHORTENED = """
 import os, sys
 import onnxkit as ox

@@ -181,7 +181,7 @@ impl<'a> Runner<'a> {
         let mut smaller = None;
         if sampler.scale() {
             match self.runs(&sampler) {
-                // Its own sizes are no smaller.
+                // Its own sizes are not smaller.
                 untested @ Verdict::Untested(_) if self.has_exceeded.get() => return untested,
                 Verdict::Untested(_) => {}
                 refuted @ Verdict::Refuted(_) => smaller = Some((refuted, sampler.scaled_sizes())),

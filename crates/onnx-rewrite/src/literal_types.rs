@@ -51,7 +51,7 @@ impl ElemTypes {
         }
     }
 
-    /// Gives the operands and results of a node the types that others of the same type variable have, and the only ones of their own.
+    /// Gives the operands and results of a node the types that others of the same type variable have, and the only ones where they have none.
     fn spread(&mut self, node: &FlatNode, schema: &Schema) {
         let places: Vec<(Var, &Formal)> = places(node, schema).collect();
         for &(var, formal) in &places {

@@ -116,7 +116,7 @@ impl Type {
         self.with_shapes_changed(Shape::has_negative, Shape::forget_negative)
     }
 
-    /// The type with [`Dim::Unknown`] for the dimensions that are to be forgotten; `None` if it has none of them.
+    /// The type with [`Dim::Unknown`] for dimensions that a condition selects; `None` if it selects none.
     #[must_use]
     pub fn forgetting(&self, is_forgotten: impl Fn(Dim) -> bool) -> Option<Self> {
         self.with_shapes_changed(
@@ -128,7 +128,7 @@ impl Type {
         )
     }
 
-    /// The type with its shapes changed, at each level; `None` if none is to be changed.
+    /// The type with its shapes changed, at each level; `None` if the condition selects none.
     fn with_shapes_changed(
         &self,
         is_wrong: impl Fn(&Shape) -> bool,

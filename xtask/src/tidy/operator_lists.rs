@@ -29,12 +29,28 @@ const ROWS: &[(&str, &str)] = &[
 const ALLOWED: &[(&str, &str)] = &[
     ("crates/onnx-cli/src/other_tools.rs", "names that other systems give to operators"),
     (
+        "crates/onnx-eval/src/engine/proof.rs",
+        "sums, and sums of products of two operands: the order of others is not perturbed",
+    ),
+    (
+        "crates/onnx-pass/src/series.rs",
+        "a choice of proofs: operators whose quotients and bounds deserve the time of more runs",
+    ),
+    (
+        "crates/onnx-quantize/src/activations/fusible.rs",
+        "the operators behind which onnxruntime repeats a pair",
+    ),
+    (
         "crates/onnx-quantize/src/activations/parameters.rs",
         "choices of the quantizer: shared scales, steep functions",
     ),
     (
         "crates/onnx-quantize/src/activations/plan.rs",
         "a choice of the quantizer: what is worth quantized operands",
+    ),
+    (
+        "crates/onnx-quantize/src/narrow/counts.rs",
+        "a choice of half precision: what counts go through, and what needs them exactly",
     ),
     (
         "crates/onnx-rewrite/src/examine/sizes.rs",

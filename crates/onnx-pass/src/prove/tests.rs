@@ -1,3 +1,5 @@
+//! Claims that are proved or refuted by runs at and next to the numbers at which results jump.
+
 use onnx_text::{ParseOptions, parse_model};
 
 use super::*;

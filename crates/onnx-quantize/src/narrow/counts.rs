@@ -44,7 +44,7 @@ pub(super) fn keep(model: &Model, types: &Types, roots: &[GraphId], kept: &mut K
     let mut walk = Walk::new(model, types, &counters, Follows::Positions);
     for &node in &nodes {
         let record = model.node(node);
-        // Sums of many numbers lose those that are small beside the sum.
+        // Sums of many numbers lose those that are small against the sum.
         if record.domain().is_empty() && record.is(op::CUM_SUM) {
             kept.entry(node).or_insert(WideReason::Count);
         }

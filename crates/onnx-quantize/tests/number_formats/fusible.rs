@@ -138,7 +138,7 @@ fn operator_form_takes_types_of_kernels() {
     }
 }
 
-/// Types raise the IR version to the first one that has them, and initializers of old versions are no inputs then.
+/// Types raise the IR version to the first one that has them, and initializers of old versions are not inputs then.
 #[test]
 fn types_raise_the_ir_version() {
     let text = |ir: i64, version: i64| {

@@ -67,7 +67,7 @@ fn newest(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn split(cx: &mut Cx<'_, '_>, sizes: Param, otherwise: Otherwise) -> Outcome {
     if cx.output_count() == 0 {
-        return Err(cx.fail(&MISSING, "there is no output"));
+        return Err(cx.fail(&MISSING, "an output is missing"));
     }
     let given = given(cx, sizes)?;
     let mut dims = cx.shape(0)?;
