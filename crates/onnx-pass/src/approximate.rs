@@ -13,7 +13,7 @@ use crate::cx::{Entry, PassCx};
 use crate::determinism::BY_NAME;
 use crate::model_level::measure;
 use crate::passes::Report;
-use crate::patch::{Level, Refusal};
+use crate::patch::{Level, Refusal, RefusalReason};
 use crate::verdict::Verdict;
 
 impl PassCx<'_> {
@@ -62,13 +62,12 @@ impl PassCx<'_> {
         tolerances: Tolerances,
         edit: impl FnOnce(&mut Model) -> usize,
     ) -> Report {
-        let refuse = |level, reason: String, verdict| {
-            let pass = pass.to_owned();
-            let refusal = Refusal { pass, level, reason, verdict, sources: Vec::new() };
+        let refuse = |level, reason: RefusalReason, verdict| {
+            let refusal = Refusal::new(pass, level, reason).with_verdict(verdict);
             Report { refusals: vec![refusal], ..Report::default() }
         };
         if let Some((level, reason)) = self.excludes_approximation() {
-            return refuse(level, reason, None);
+            return refuse(level, reason.into(), None);
         }
         if self.is_exhausted() {
             return Report::default();
@@ -82,7 +81,7 @@ impl PassCx<'_> {
         if let Err(faults) = self.model().verify() {
             let fault = faults.first().map(ToString::to_string).unwrap_or_default();
             self.roll_back(checkpoint);
-            return refuse(Level::Structure, format!("the model is not in order: {fault}"), None);
+            return refuse(Level::Structure, format!("the model is not in order: {fault}").into(), None);
         }
         let (verdict, reason) = self.measured(&checkpoint.model, &tolerances);
         let untested = match &verdict {
@@ -117,7 +116,7 @@ impl PassCx<'_> {
     }
 
     /// How far the results of the model moved since it was like this, and why the edit is not made.
-    fn measured(&self, before: &Model, tolerances: &Tolerances) -> (Verdict, Option<String>) {
+    fn measured(&self, before: &Model, tolerances: &Tolerances) -> (Verdict, Option<RefusalReason>) {
         let options = self.options();
         if options.level < Level::Values {
             let reason = "its values are not compared: that was not requested";
@@ -126,11 +125,9 @@ impl PassCx<'_> {
         let verdict = measure(before, self.model(), tolerances, options);
         let reason = match &verdict {
             Verdict::Refuted(found) => {
-                Some(format!("the results differ by more than the tolerance\n{found}"))
+                Some(format!("the results differ by more than the tolerance\n{found}").into())
             }
-            Verdict::Untested(reason) if !options.allow_untested => {
-                Some(format!("the results could not be compared: {reason}"))
-            }
+            Verdict::Untested(reason) if !options.allow_untested => Some(RefusalReason::untested(reason)),
             _ => None,
         };
         (verdict, reason)

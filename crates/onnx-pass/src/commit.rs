@@ -15,7 +15,7 @@ use crate::equivalence::Equivalence;
 use crate::extract::is_inside;
 use crate::inherit::inherit;
 use crate::keys::KeySet;
-use crate::patch::{Draft, Level, Patch, Proof, Refusal};
+use crate::patch::{Draft, Level, Patch, Proof, Refusal, RefusalReason};
 use crate::prove::prove_metered;
 use crate::query::label;
 use crate::references::References;
@@ -26,9 +26,6 @@ use crate::verdict::Verdict;
 
 /// Keys of the metadata that list what edits depend on.
 pub(crate) const ASSUMED_KEY: &str = "onnx.pass.assumed.";
-
-/// The reason for a refusal: not all sources of the edit are selected.
-pub(crate) const NOT_SELECTED: &str = "a source of the edit is not among the nodes that are selected";
 
 /// Why an edit is not tested after those before it took all operations of the pass.
 const NO_STEPS: &str = "the proofs of the pass took as many operations as they may";
@@ -73,39 +70,41 @@ impl Patch<'_, '_> {
     }
 
     fn examine(&mut self) -> Result<(Plan, Proof), Box<Refusal>> {
-        let refuse = |draft: &Draft, level, reason: String, verdict| {
-            Box::new(Refusal { pass: draft.pass.clone(), level, reason, verdict, sources: Vec::new() })
-        };
+        fn refuse(draft: &Draft, level: Level, reason: impl Into<RefusalReason>) -> Box<Refusal> {
+            Box::new(Refusal::new(&draft.pass, level, reason))
+        }
         if let Some((level, reason)) = self.excluded() {
-            return Err(refuse(&self.draft, level, reason, None));
+            return Err(refuse(&self.draft, level, reason));
         }
         let references = self.cx.references();
         let plan = structure::check(self.cx.model(), &self.draft, &self.cx.options, &references)
-            .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
+            .map_err(|reason| refuse(&self.draft, Level::Structure, reason))?;
         if let Some(reason) = self.trained(&references) {
-            return Err(refuse(&self.draft, Level::Structure, reason, None));
+            return Err(refuse(&self.draft, Level::Structure, reason));
         }
         if let Some(except) = self.cx.options.except
             && plan.dying.iter().any(|node| except.contains(node))
         {
-            return Err(refuse(&self.draft, Level::Structure, NOT_SELECTED.to_owned(), None));
+            return Err(refuse(&self.draft, Level::Structure, RefusalReason::not_selected()));
         }
         if let Some(reason) = self.cx.broken_idiom(&self.draft, &plan.dying) {
-            return Err(refuse(&self.draft, Level::Class, reason, None));
+            return Err(refuse(&self.draft, Level::Class, reason));
         }
         let limits = &self.cx.options.execution.limits;
         let after = self.model().node_count().saturating_sub(plan.dying.len());
         if !self.draft.nodes.is_empty() && after as u64 > limits.nodes {
             let reason = format!("the model would have {after} nodes (limit `nodes`: {})", limits.nodes);
-            return Err(refuse(&self.draft, Level::Structure, reason, None));
+            return Err(refuse(&self.draft, Level::Structure, reason));
         }
         let proof = if self.cx.options.level > Level::Structure {
             let proved = self.prove().and_then(|proof| self.prove_restated(&plan.restated).map(|()| proof));
-            proved.map_err(|(level, reason, verdict)| refuse(&self.draft, level, reason, verdict))?
+            proved.map_err(|(level, reason, verdict)| {
+                Box::new(refuse(&self.draft, level, reason).with_verdict(verdict))
+            })?
         } else if let Some(&node) = plan.restated.first() {
             let op = Quoted(self.model().str(self.model().node(node).op())).to_string();
             let reason = format!("{op} has another schema in the new version, and no proof was requested");
-            return Err(refuse(&self.draft, Level::Structure, reason, None));
+            return Err(refuse(&self.draft, Level::Structure, reason));
         } else {
             Proof { verdict: Verdict::Untested("no proof was requested".to_owned()), is_cached: false }
         };
@@ -113,34 +112,34 @@ impl Patch<'_, '_> {
             && self.cx.options.level >= Level::Values
             && !self.cx.options.allow_untested
         {
-            let reason = format!("the results could not be compared: {reason}");
-            return Err(refuse(&self.draft, Level::Values, reason, Some(proof.verdict)));
+            let refusal = refuse(&self.draft, Level::Values, RefusalReason::untested(reason));
+            return Err(Box::new(refusal.with_verdict(Some(proof.verdict))));
         }
         if let Err(stopped) = self.cx.options.execution.interrupt.check() {
             let reason = format!("the pass was stopped: {stopped}");
-            return Err(refuse(&self.draft, Level::Values, reason, None));
+            return Err(refuse(&self.draft, Level::Values, reason));
         }
         Ok((plan, proof))
     }
 
     /// Why the options or the model exclude the edit, whatever it does.
-    fn excluded(&self) -> Option<(Level, String)> {
+    fn excluded(&self) -> Option<(Level, RefusalReason)> {
         let class = self.draft.class;
         if class > self.cx.options.class {
-            return Some((Level::Class, format!("edits of class {class} are not allowed")));
+            return Some((Level::Class, format!("edits of class {class} are not allowed").into()));
         }
         if class == Exactness::Approximate {
             let reason = "a patch preserves results: `PassCx::approximate` makes edits that do not";
-            return Some((Level::Class, reason.to_owned()));
+            return Some((Level::Class, reason.to_owned().into()));
         }
         if !self.is_selected() {
-            return Some((Level::Structure, NOT_SELECTED.to_owned()));
+            return Some((Level::Structure, RefusalReason::not_selected()));
         }
         if self.cx.refers_by_name {
-            return Some((Level::Structure, BY_NAME.to_owned()));
+            return Some((Level::Structure, BY_NAME.to_owned().into()));
         }
         let reason = "as many edits are made as the options allow";
-        self.cx.is_exhausted().then(|| (Level::Class, reason.to_owned()))
+        self.cx.is_exhausted().then(|| (Level::Class, reason.to_owned().into()))
     }
 
     /// That the edit depends on the elements of an initializer that training sets; `None` if it does not.

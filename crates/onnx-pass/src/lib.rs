@@ -138,7 +138,7 @@ pub use fixed_results::{are_fixed, are_undefined};
 pub use idioms::{Idiom, Idioms};
 pub use model_level::prove_models;
 pub use pass::{Pass, PassPack};
-pub use patch::{Level, Patch, Proof, Refusal};
+pub use patch::{Level, Patch, Proof, Refusal, RefusalKind};
 pub use pattern::{Pattern, PatternError, PatternMatch};
 pub use pipeline::{Ended, OpposedPasses, PassRun, Pipeline, PipelineReport, UnknownPass};
 pub use prove::prove;

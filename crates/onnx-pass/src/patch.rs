@@ -10,7 +10,6 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{ElemType, Symbol};
 
 use crate::assumption::Exactness;
-use crate::commit::NOT_SELECTED;
 use crate::cx::{PassCx, PassOptions};
 use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
@@ -105,6 +104,51 @@ pub struct Proof {
     pub is_cached: bool,
 }
 
+/// The kinds of refusals, by what other options would change about them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RefusalKind {
+    /// The edit is refused with all options that have its class and its level.
+    #[default]
+    Other,
+    /// The options do not [select](crate::PassOptions::selects) a source of the edit, or a node that it would erase.
+    NotSelected,
+    /// The edit makes a node of an operator of which nothing says whether it is deterministic:
+    /// [`PassOptions::allow_untested`](crate::PassOptions::allow_untested), or a declaration of the operator that says it.
+    Undeclared,
+    /// The results could not be compared: [`PassOptions::allow_untested`](crate::PassOptions::allow_untested).
+    Untested,
+}
+
+/// A reason, as a clause, with its kind.
+#[derive(Clone, Debug)]
+pub(crate) struct RefusalReason {
+    pub(crate) kind: RefusalKind,
+    pub(crate) text: String,
+}
+
+impl RefusalReason {
+    pub(crate) fn new(kind: RefusalKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into() }
+    }
+
+    /// That a source of an edit, or a node that it would erase, is not selected.
+    pub(crate) fn not_selected() -> Self {
+        Self::new(RefusalKind::NotSelected, "a source of the edit is not among the nodes that are selected")
+    }
+
+    /// That results could not be compared.
+    pub(crate) fn untested(why: &str) -> Self {
+        Self::new(RefusalKind::Untested, format!("the results could not be compared: {why}"))
+    }
+}
+
+impl From<String> for RefusalReason {
+    fn from(text: String) -> Self {
+        Self::new(RefusalKind::Other, text)
+    }
+}
+
 /// Why a patch was not committed. The model is as it was before the patch.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the edit `{pass}` was refused ({level}): {reason}")]
@@ -113,6 +157,8 @@ pub struct Refusal {
     pub pass: String,
     /// The first level that fails.
     pub level: Level,
+    /// What other options would change about it.
+    pub kind: RefusalKind,
     /// The reason, as a clause; a counterexample for [`Level::Values`].
     pub reason: String,
     /// The result of comparing values, if that was possible.
@@ -122,11 +168,22 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// A refusal without a comparison and without sources.
+    pub(crate) fn new(pass: &str, level: Level, reason: impl Into<RefusalReason>) -> Self {
+        let RefusalReason { kind, text: reason } = reason.into();
+        Self { pass: pass.to_owned(), level, kind, reason, verdict: None, sources: Vec::new() }
+    }
+
+    /// The same, with the result of comparing values.
+    pub(crate) fn with_verdict(self, verdict: Option<Verdict>) -> Self {
+        Self { verdict, ..self }
+    }
+
     /// Returns `true` if the options do not [select](crate::PassOptions::selects) a source of the edit, or a node that it would
     /// erase.
     #[must_use]
     pub fn is_outside_selection(&self) -> bool {
-        self.reason == NOT_SELECTED
+        self.kind == RefusalKind::NotSelected
     }
 }
 
@@ -369,7 +426,7 @@ impl<'p, 'm> Patch<'p, 'm> {
     pub fn erased(&mut self) -> Result<Vec<NodeId>, Reason> {
         let references = self.cx.references();
         let plan = check(self.model(), &self.draft, &self.cx.options, &references);
-        let plan = plan.map_err(Reason::new)?;
+        let plan = plan.map_err(|reason| Reason::new(reason.text))?;
         Ok(plan.dying)
     }
 

@@ -52,13 +52,7 @@ impl PassCx<'_> {
         edit: impl FnOnce(&mut Model) -> usize,
     ) -> Report {
         let refuse = |reason: String| {
-            let refusal = Refusal {
-                pass: pass.to_owned(),
-                level: Level::Structure,
-                reason,
-                verdict: None,
-                sources: Vec::new(),
-            };
+            let refusal = Refusal::new(pass, Level::Structure, reason);
             Report { refusals: vec![refusal], ..Report::default() }
         };
         if self.refers_by_name {

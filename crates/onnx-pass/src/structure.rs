@@ -10,7 +10,7 @@ use crate::cx::PassOptions;
 use crate::determinism::{is_deterministic, is_deterministic_in, is_undeclared};
 use crate::extract::Recorded;
 use crate::keys::KeySet;
-use crate::patch::Draft;
+use crate::patch::{Draft, RefusalKind, RefusalReason};
 use crate::query::label;
 use crate::references::References;
 
@@ -29,10 +29,10 @@ pub(crate) fn check(
     draft: &Draft,
     options: &PassOptions<'_>,
     references: &References,
-) -> Result<Plan, String> {
+) -> Result<Plan, RefusalReason> {
     let registry = options.registry;
     if draft.pairs.is_empty() {
-        return Err("it replaces nothing".to_owned());
+        return Err("it replaces nothing".to_owned().into());
     }
     for &node in &draft.nodes {
         if !is_deterministic_in(model, node, registry, &draft.versions) {
@@ -40,11 +40,13 @@ pub(crate) fn check(
                 true if options.allow_untested => {}
                 true => {
                     let op = op_name(model, model.node(node).op());
-                    return Err(format!(
-                        "it makes a node of {op}, of which nothing says that it is deterministic"
-                    ));
+                    let text =
+                        format!("it makes a node of {op}, of which nothing says that it is deterministic");
+                    return Err(RefusalReason::new(RefusalKind::Undeclared, text));
                 }
-                false => return Err("it makes a node that is not known to be deterministic".to_owned()),
+                false => {
+                    return Err("it makes a node that is not known to be deterministic".to_owned().into());
+                }
             }
         }
         operands_are_defined(model, node)?;
@@ -53,14 +55,14 @@ pub(crate) fn check(
     for (index, &(old, new)) in draft.pairs.iter().enumerate() {
         let earlier = draft.pairs.get(..index).unwrap_or_default();
         if earlier.iter().any(|(other, _)| *other == old) {
-            return Err(format!("{} is replaced twice", label(model, old)));
+            return Err(format!("{} is replaced twice", label(model, old)).into());
         }
         if draft.pairs.iter().any(|(other, _)| *other == new) {
-            return Err(format!("{}, which replaces a value, is replaced itself", label(model, new)));
+            return Err(format!("{}, which replaces a value, is replaced itself", label(model, new)).into());
         }
         pair(model, registry, old, new)?;
         if let Some(by) = references.to(old) {
-            return Err(format!("{by} refers to {}", label(model, old)));
+            return Err(format!("{by} refers to {}", label(model, old)).into());
         }
     }
     let dying = dying(model, draft, references);
@@ -69,7 +71,7 @@ pub(crate) fn check(
     }
     for &node in &dying {
         if !is_deterministic(model, node, registry) {
-            return Err("it drops a node that is not known to be deterministic".to_owned());
+            return Err("it drops a node that is not known to be deterministic".to_owned().into());
         }
     }
     versions(model, draft)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use onnx_codec::file::{FileKind, FileSet, WriteOptions};
 use onnx_ir::Model;
-use onnx_pass::{Entry, Level, PipelineReport, Refusal, Verdict};
+use onnx_pass::{Entry, Level, PipelineReport, Refusal, RefusalKind, Verdict};
 
 use crate::exit::Failure;
 use crate::folder::CreatedFolder;
@@ -17,9 +17,6 @@ pub(super) enum Chosen {
     ByUser,
     ByCommand,
 }
-
-/// How the reason ends for an edit that makes a node of an operator that is not known.
-const UNDECLARED: &str = "of which nothing says that it is deterministic";
 
 /// Warns of refused edits, those of one pass and one reason once. That the options exclude an edit is only a detail, and
 /// so is that a selection excludes a pass of the command that edits the model as a whole.
@@ -41,11 +38,11 @@ pub(super) fn describe(refusals: &[Refusal], chosen: Chosen, out: &Out) {
         match refusal.level {
             Level::Structure if is_whole && chosen == Chosen::ByCommand => out.detail(1, &text),
             Level::Class => out.detail(1, &text),
-            _ if refusal.reason.contains("could not be compared") => {
+            _ if refusal.kind == RefusalKind::Untested => {
                 let help = "the edit is not made, and the others are; `--accept-untested` makes such edits, and names them";
                 out.warning(&text, Some(help));
             }
-            _ if refusal.reason.contains(UNDECLARED) => {
+            _ if refusal.kind == RefusalKind::Undeclared => {
                 let help = "the edit is not made, and the others are; `--accept-untested` makes such edits, and so does a document \
                             whose signatures say `\"deterministic\": true` of the operator (`--ops FILE`)";
                 out.warning(&text, Some(help));

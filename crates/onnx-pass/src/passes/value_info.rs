@@ -29,13 +29,7 @@ pub fn value_info(cx: &mut PassCx<'_>) -> Report {
     if has_guards && !cx.options().allow_assumed {
         let reason =
             "inferred types depend on guards, which the options exclude (`allow_assumed`)".to_owned();
-        let refusal = Refusal {
-            pass: NAME.to_owned(),
-            level: Level::Class,
-            reason,
-            verdict: None,
-            sources: Vec::new(),
-        };
+        let refusal = Refusal::new(NAME, Level::Class, reason);
         return Report { refusals: vec![refusal], ..Report::default() };
     }
     let mut inference = cx.inference().clone();
