@@ -4,7 +4,7 @@
 //! context dereferences to [`Cx`], which reports diagnostics.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 
 use onnx_diag::{Diagnostic, Locus, Reference, Rule, Sink};
@@ -13,7 +13,7 @@ use onnx_ir::{
     Value, ValueId,
 };
 use onnx_schema::{DeclaredSchema, FormalAttribute, Schema, SchemaRef};
-use onnx_types::tensor::{DataError, Tensor, TensorFault};
+use onnx_types::tensor::{DataError, Tensor, TensorError, TensorFault};
 use onnx_types::{Symbol, Type};
 use slotmap::Key;
 
@@ -35,6 +35,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) is_unchecked: bool,
     /// The external data visited so far.
     pub(crate) pieces: Vec<Piece<'a>>,
+    /// Why elements in files could not be read: the first reason for each location.
+    pub(crate) unread: BTreeMap<String, DataError>,
     /// The symbol of `*`, if the model has that name anywhere.
     pub(crate) asterisk: Option<Symbol>,
     /// For rules about names that occur twice in a list.
@@ -57,6 +59,7 @@ impl<'a> Cx<'a> {
             places: Places::new(model, part),
             is_unchecked: false,
             pieces: Vec::new(),
+            unread: BTreeMap::new(),
             asterisk: model.names().get("*"),
             seen: Seen::default(),
             versions_of_all: OnceCell::new(),
@@ -75,6 +78,14 @@ impl<'a> Cx<'a> {
     /// What the functions of the model declare.
     pub(crate) fn functions(&self) -> &Functions<'a> {
         self.functions.get_or_init(|| Functions::of(self.model))
+    }
+
+    /// Records that a limit is the reason for a finding of `rule`, whether or not it is kept.
+    pub(crate) fn exceed(&mut self, rule: &'static Rule, limit: &'static str) {
+        // As the reference, the finding itself says whether it is reported.
+        if self.options.profile != Profile::Reference {
+            self.sink.exceed(rule, limit);
+        }
     }
 
     /// Reports a finding of `rule`; `build` runs only when the finding is kept.
@@ -299,6 +310,20 @@ pub(crate) struct TensorCx<'c, 'a> {
     pub(crate) faults: &'c [TensorFault],
 }
 
+impl TensorCx<'_, '_> {
+    /// What was read of the elements. The rule about the file reports why they cannot be read.
+    pub(crate) fn read<T>(&mut self, result: Result<T, TensorError>) -> Option<T> {
+        match result {
+            Ok(read) => Some(read),
+            Err(TensorError::Data(error)) => {
+                self.cx.unread.entry(error.location.clone()).or_insert(error);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
 /// A sparse tensor. Its values and indices are tensors that have been checked as such before.
 pub(crate) struct SparseCx<'c, 'a> {
     pub(crate) cx: &'c mut Cx<'a>,
@@ -317,6 +342,8 @@ pub(crate) struct ExternalCx<'c, 'a> {
     pub(crate) pieces: &'c [Piece<'a>],
     /// The size of the file in bytes, if files are checked.
     pub(crate) size: Option<Result<u64, DataError>>,
+    /// Why the elements of a tensor in the file could not be read.
+    pub(crate) unread: Option<DataError>,
     /// The digest of the file, if the model states one and digests are compared.
     pub(crate) digest: Option<Result<String, DataError>>,
 }

@@ -120,7 +120,8 @@ pub(crate) fn check(cx: &mut Cx<'_>) -> Result<(), Stopped> {
             }
             _ => None,
         };
-        let mut cx = ExternalCx { cx, first, pieces, size, digest };
+        let unread = cx.unread.remove(first.location);
+        let mut cx = ExternalCx { cx, first, pieces, size, unread, digest };
         for entry in external::ENTRIES {
             (entry.check)(&mut cx);
         }

@@ -39,6 +39,9 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// Whether the reference checker accepts this defect; see [`Diagnostic::beyond_reference`].
     pub beyond_reference: bool,
+    /// The limit that is the reason, as `onnx_types::Limits` names it: the model is as it may be, and could not be examined
+    /// completely.
+    pub limit: Option<&'static str>,
 }
 
 impl Diagnostic {
@@ -53,6 +56,7 @@ impl Diagnostic {
             help: None,
             notes: Vec::new(),
             beyond_reference: rule.reference == Reference::NotEnforced,
+            limit: None,
         }
     }
 
@@ -71,6 +75,12 @@ impl Diagnostic {
     /// Adds background.
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.notes.push(bounded(text.into(), TEXT_BYTES));
+        self
+    }
+
+    /// Sets the limit that is the reason.
+    pub const fn because_of_limit(mut self, limit: Option<&'static str>) -> Self {
+        self.limit = limit;
         self
     }
 

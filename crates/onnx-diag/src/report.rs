@@ -158,7 +158,9 @@ impl CommandReport {
             .iter()
             .map(|failure| if is_limit(failure) { Status::Limit } else { Status::Failed });
         let findings =
-            self.inputs.iter().filter(|input| input.findings.has_errors()).map(|_| Status::Findings);
+            self.inputs.iter().filter(|input| input.findings.has_errors()).map(|input| {
+                if input.findings.exceeded().is_some() { Status::Limit } else { Status::Findings }
+            });
         failures.chain(findings).fold(self.at_least, Status::max)
     }
 

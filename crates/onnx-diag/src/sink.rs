@@ -160,6 +160,8 @@ pub struct Sink {
     counts: Counts,
     caps: Caps,
     policy: Policy,
+    /// The first limit that was exceeded, with the rule of the diagnostic.
+    exceeded: Option<(&'static Rule, &'static str)>,
 }
 
 impl Default for Sink {
@@ -191,11 +193,15 @@ impl Sink {
             counts: Counts { errors: 0, warnings: 0, notes: 0 },
             caps,
             policy,
+            exceeded: None,
         }
     }
 
     /// Reports a diagnostic.
     pub fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        if let Some(limit) = diagnostic.limit {
+            self.exceed(diagnostic.rule, limit);
+        }
         self.report_with(diagnostic.rule, || diagnostic)
     }
 
@@ -211,6 +217,18 @@ impl Sink {
             self.diagnostics.push(diagnostic);
         }
         Reported(())
+    }
+
+    /// Records that a limit is the reason for a diagnostic of a rule, which need not be kept: see [`exceeded`](Self::exceeded).
+    pub fn exceed(&mut self, rule: &'static Rule, limit: &'static str) {
+        if self.policy.severity(rule) == Some(Severity::Error) {
+            self.exceeded.get_or_insert((rule, limit));
+        }
+    }
+
+    /// The first limit that is the reason for an error, kept or not: what exceeds it was not examined.
+    pub fn exceeded(&self) -> Option<&'static str> {
+        self.exceeded.map(|(_, limit)| limit)
     }
 
     /// Counts one diagnostic and returns `true` if there is room to keep it. Each caller of [`Self::report_with`] would have a
@@ -235,6 +253,9 @@ impl Sink {
     pub fn merge(&mut self, other: Self) {
         let mut dropped: Vec<(&'static Rule, u64)> =
             other.rules.values().map(|count| (count.rule, count.found.saturating_sub(count.kept))).collect();
+        if let Some((rule, limit)) = other.exceeded {
+            self.exceed(rule, limit);
+        }
         for diagnostic in other.diagnostics {
             self.report(diagnostic);
         }
@@ -362,6 +383,14 @@ impl Sink {
         self.caps = caps;
     }
 
+    /// Drops everything but errors, from the counts as well.
+    pub fn retain_errors(&mut self) {
+        self.diagnostics.retain(|found| found.severity == Severity::Error);
+        let policy = &self.policy;
+        self.rules.retain(|_, count| policy.severity(count.rule) == Some(Severity::Error));
+        (self.counts.warnings, self.counts.notes) = (0, 0);
+    }
+
     /// Drops the diagnostics that were kept. The counts remain.
     pub fn discard(&mut self) {
         self.diagnostics = Vec::new();
@@ -453,6 +482,36 @@ mod tests {
         let mut strict = Sink::with(Policy::new().allow(&BAD), caps);
         strict.merge(first);
         assert_eq!(strict.counts(), Counts { errors: 0, warnings: 0, notes: 7 });
+    }
+
+    #[test]
+    fn errors_are_what_is_left() {
+        let mut sink = Sink::with(Policy::new(), Caps { per_rule: 1, total: 10 });
+        for rule in [&BAD, &ODD, &FYI, &BAD] {
+            sink.report(found(rule, 0));
+        }
+        sink.retain_errors();
+        assert_eq!(sink.counts(), Counts { errors: 2, warnings: 0, notes: 0 });
+        assert_eq!((sink.len(), sink.dropped()), (1, 1));
+    }
+
+    #[test]
+    fn a_limit_is_known_without_its_diagnostic() {
+        let none = Caps { per_rule: 0, total: 0 };
+        let mut sink = Sink::with(Policy::new(), none);
+        sink.report(found(&BAD, 0));
+        assert_eq!(sink.exceeded(), None);
+        sink.report(found(&ODD, 0).because_of_limit(Some("nodes")));
+        assert_eq!(sink.exceeded(), None, "a warning");
+        sink.report(found(&BAD, 0).because_of_limit(Some("values")));
+        sink.report(found(&BAD, 0).because_of_limit(Some("graphs")));
+        assert_eq!((sink.len(), sink.exceeded()), (0, Some("values")));
+        let mut merged = Sink::new();
+        merged.merge(sink.clone());
+        assert_eq!(merged.exceeded(), Some("values"));
+        let mut lenient = Sink::with(Policy::new().at_most(Severity::Warning), Caps::DEFAULT);
+        lenient.merge(sink);
+        assert_eq!(lenient.exceeded(), None);
     }
 
     #[test]

@@ -137,8 +137,9 @@ impl Failure {
     /// Why work ended: that of a node, or that on values before and after a run.
     pub(crate) fn of_stop(stop: Stop, node: Option<NodeId>, locus: Locus) -> Self {
         use FailureKind as K;
-        let limit = match stop {
-            Stop::Limit(name) => Some(name),
+        let limit = match &stop {
+            Stop::Limit(name) => Some(*name),
+            Stop::Data(error) => error.limit(),
             Stop::Memory(_) => Some(Limits::MEMORY),
             _ => None,
         };
@@ -161,6 +162,7 @@ impl Failure {
 
     pub(crate) const fn with_limit(mut self, limit: Option<&'static str>) -> Self {
         self.0.limit = limit;
+        self.0.diagnostic.limit = limit;
         self
     }
 
@@ -181,7 +183,8 @@ impl Failure {
         self.0.node
     }
 
-    /// The name of the limit that was exceeded, if one was; [`Limits::MEMORY`] if the system has no memory.
+    /// The name of the limit that was exceeded, if one was, also by a weight that cannot be read; [`Limits::MEMORY`] if the
+    /// system has no memory.
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
         self.0.limit

@@ -93,7 +93,7 @@ pub fn first_not_finite(
         let places = Places::new(model);
         let message = "the elements of the weight have NaN, and outputs have them from it";
         let found = Diagnostic::new(&fault::NOT_FINITE, places.definition(weight), message);
-        let found = found.label(places.node(node), "is the first node that uses it");
+        let found = found.label(places.node(node), "first used here");
         return Ok(Some(found.help("`onnx weights show MODEL --at NAME` shows the elements; export the model again, or replace the weight")));
     }
     Ok(first.map(|(node, infinity)| {
@@ -105,9 +105,10 @@ pub fn first_not_finite(
         let found = Diagnostic::new(&fault::NOT_FINITE, locus, message).help(fault::help(&fault::NOT_FINITE));
         match infinity {
             None => found,
-            Some(node) => {
-                found.label(Places::new(model).node(node), "computes the infinities from finite operands")
-            }
+            Some(node) => found.label(
+                Places::new(model).node(node),
+                "the infinities are computed here, from finite operands",
+            ),
         }
     }))
 }

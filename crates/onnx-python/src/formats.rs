@@ -105,10 +105,7 @@ pub(crate) fn placed<'py>(
 
 /// The limit that an error about a tensor is about.
 pub(crate) fn limit_of(error: &TensorError) -> Option<&'static str> {
-    match error {
-        TensorError::Data(error) => error.limit(),
-        _ => None,
-    }
+    error.limit()
 }
 
 fn narrow_fault(error: &NarrowError) -> Fault {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use onnx_types::tensor::{DataSource, Payload, Tensor};
+use onnx_types::tensor::{DataSource, Payload, Tensor, TensorError};
 use onnx_types::{Dim, ElemClass, ElemType};
 
 /// What is known about one element.
@@ -83,18 +83,22 @@ impl Elem {
 /// The elements of a small tensor of known shape, in row-major order. The shape is that of the value.
 pub type Content = Arc<[Elem]>;
 
-/// The elements of a constant of at most `max` elements; nothing for text, complex numbers and data that cannot be read.
-pub(crate) fn of_tensor(tensor: &Tensor, source: &dyn DataSource, max: usize) -> Option<Content> {
+/// The elements of a constant of at most `max` elements; nothing for text and complex numbers.
+pub(crate) fn of_tensor(
+    tensor: &Tensor,
+    source: &dyn DataSource,
+    max: usize,
+) -> Option<Result<Content, TensorError>> {
     let count = usize::try_from(tensor.element_count()?).ok().filter(|&count| count <= max)?;
     if let Some(content) = of_bytes(tensor, count) {
-        return Some(content);
+        return Some(Ok(content));
     }
     match tensor.elem().class() {
         ElemClass::Int | ElemClass::Uint | ElemClass::Bool => {
-            let values = tensor.get_i64s(source, count).ok()?;
-            Some(values.into_iter().map(|value| Elem::Int(Dim::Known(value))).collect())
+            let values = tensor.get_i64s(source, count);
+            Some(values.map(|all| all.into_iter().map(|value| Elem::Int(Dim::Known(value))).collect()))
         }
-        ElemClass::Float => Some(tensor.iter_f64(source).ok()?.map(Elem::number).collect()),
+        ElemClass::Float => Some(tensor.iter_f64(source).map(|all| all.map(Elem::number).collect())),
         _ => None,
     }
 }

@@ -22,6 +22,9 @@ pub(crate) fn findings(model: &Model, inference: &Inference, caps: Caps) -> Sink
     let mut sink = Sink::with(Policy::new(), caps);
     for failure in failures {
         let rule = if failure.is_conditional { &fault::CONDITIONAL } else { failure.rule };
+        if let Some(limit) = failure.limit {
+            sink.exceed(rule, limit);
+        }
         sink.report_with(rule, || {
             // The node is to blame, and more precisely its output where the value is one.
             let made = |value| matches!(model.value(value).def(), Def::Output { .. });
@@ -35,7 +38,9 @@ pub(crate) fn findings(model: &Model, inference: &Inference, caps: Caps) -> Sink
             } else {
                 failure.message.clone()
             };
-            let found = Diagnostic::new(rule, place, message).help(fault::help(failure.rule));
+            let found = Diagnostic::new(rule, place, message)
+                .help(fault::help(failure.rule))
+                .because_of_limit(failure.limit);
             match failure.node.and_then(|node| operands(model, inference, node)) {
                 Some(operands) => found.note(operands),
                 None => found,

@@ -67,6 +67,7 @@ impl WeightError {
         match self {
             Self::NotGenerated { limit, .. } => *limit,
             Self::Safetensors(error) => error.limit(),
+            Self::Tensor(error) | Self::Named { source: error, .. } => error.limit(),
             _ => None,
         }
     }

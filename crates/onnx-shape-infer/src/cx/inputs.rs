@@ -270,11 +270,8 @@ impl<'m> crate::engine::state::State<'m> {
         }
         let tensor = self.constant(value)?;
         self.note_default(value);
-        let content = crate::content::of_tensor(
-            tensor,
-            self.options.data,
-            self.options.execution.limits.followed_elements,
-        )?;
+        let most = self.options.execution.limits.followed_elements;
+        let content = self.elements_of(tensor, most, (None, Some(value)))?;
         self.table.set_content(value, Some(Content::clone(&content)));
         Some(content)
     }

@@ -20,7 +20,6 @@ use onnx_types::{Stopped, Symbol, Type, Watch};
 use slotmap::{SecondaryMap, SparseSecondaryMap};
 
 use crate::cx::Out;
-use crate::fault::LIMIT;
 use crate::options::InferOptions;
 use crate::registry::{Custom, Rules};
 use crate::result::Inference;
@@ -190,8 +189,8 @@ impl<'m> Engine<'m> {
     /// in them need not hold in every run.
     fn give_up(&mut self, depth: usize) {
         let node = self.frames.first().and_then(Frame::current);
-        let message = "nested graphs and functions need too many visits: raise the limit `visits_per_node`";
-        self.state.failure(&LIMIT, node, None, message);
+        let what = "nested graphs and functions need too many visits";
+        self.state.exceeded("visits_per_node", node, what);
         if let Some(node) = node {
             let record = self.state.model.node(node);
             record.nested_graphs().for_each(|graph| self.state.forget_graph(graph));

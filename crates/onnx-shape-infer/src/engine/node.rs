@@ -35,7 +35,7 @@ use super::frame::{FactScope, Frame, Runs};
 use super::state::Site;
 use crate::contrib;
 use crate::cx::{Cx, Out, Outcome, Stop};
-use crate::fault::{LIMIT, NOT_IMPORTED};
+use crate::fault::NOT_IMPORTED;
 use crate::registry::{ControlFn, Rule, RuleFn, Served, TABLE};
 use crate::ty::Ty;
 
@@ -156,9 +156,8 @@ impl<'m> Engine<'m> {
     /// Ends the count of expressions for a node.
     fn end_steps(&mut self, id: NodeId) {
         if self.state.end_steps() {
-            let message =
-                "the sizes or elements need too many expressions: raise the limit `expression_steps`";
-            self.state.failure(&LIMIT, Some(id), None, message);
+            let what = "the sizes or elements need too many expressions";
+            self.state.exceeded("expression_steps", Some(id), what);
         }
     }
 
@@ -240,9 +239,8 @@ impl<'m> Engine<'m> {
         };
         if self.frames.len() >= self.state.options.execution.limits.inference_depth {
             let node = self.caller();
-            let message =
-                "graphs and calls are nested too deep to look inside: raise the limit `inference_depth`";
-            self.state.failure(&LIMIT, node, None, message);
+            let what = "graphs and calls are nested too deep to look inside";
+            self.state.exceeded("inference_depth", node, what);
             match &control.call {
                 Some(call) => drop(self.active.remove(call.function)),
                 None => self.state.forget_graph(graph),

@@ -10,11 +10,13 @@ use foldhash::fast::RandomState;
 use onnx_diag::Rule;
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
 use onnx_types::expr::{ExprTable, SymbolBounds};
+use onnx_types::tensor::{Tensor, TensorError};
 use onnx_types::{Dim, ExprId, Symbol};
 use slotmap::SecondaryMap;
 
 use super::control::Known;
 use super::frame::Runs;
+use crate::content::{self, Content};
 use crate::dependents::Dependents;
 use crate::facts::{Answers, Fact, FactScope, Facts, Premise, Question, Relation, Strength};
 use crate::fault;
@@ -33,6 +35,8 @@ pub(crate) struct Failure {
     pub(crate) is_conditional: bool,
     /// The node of the outermost graph during whose visit it was found.
     pub(crate) root: Option<NodeId>,
+    /// The limit that was exceeded, if it is not a contradiction.
+    pub(crate) limit: Option<&'static str>,
 }
 
 /// What a contradiction follows from.
@@ -231,20 +235,63 @@ impl<'m> State<'m> {
         (node, value): (Option<NodeId>, Option<ValueId>),
         message: impl fmt::Display,
     ) {
-        let Site { runs, root, .. } = self.site;
+        let (message, root) = (message.to_string(), self.site.root);
+        let failure = Failure { rule, node, value, message, is_conditional: false, root, limit: None };
+        self.record(failure, basis);
+    }
+
+    /// Reports a limit that ends the visit of a node.
+    pub(crate) fn exceeded(&mut self, limit: &'static str, node: Option<NodeId>, what: &str) {
+        self.out_of_bounds(limit, (node, None), format!("{what}: raise the limit `{limit}`"));
+    }
+
+    /// The elements of a constant of at most `max` elements, as far as they can be read.
+    pub(crate) fn elements_of(
+        &mut self,
+        tensor: &Tensor,
+        max: usize,
+        at: (Option<NodeId>, Option<ValueId>),
+    ) -> Option<Content> {
+        match content::of_tensor(tensor, self.options.data, max)? {
+            Ok(content) => Some(content),
+            Err(TensorError::Data(error)) => {
+                if let Some(limit) = error.limit() {
+                    self.out_of_bounds(limit, at, error.to_string());
+                }
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn out_of_bounds(
+        &mut self,
+        limit: &'static str,
+        (node, value): (Option<NodeId>, Option<ValueId>),
+        message: String,
+    ) {
+        let (rule, root) = (&fault::LIMIT, self.site.root);
+        let basis = if fault::depends_on_sizes(rule) { Basis::Sizes } else { Basis::Structure };
+        let failure = Failure { rule, node, value, message, is_conditional: false, root, limit: Some(limit) };
+        self.record(failure, basis);
+    }
+
+    /// Keeps what was found, once.
+    fn record(&mut self, failure: Failure, basis: Basis) {
+        let runs = self.site.runs;
         // What depends on sizes contradicts the model only if the node is executed.
         let is_conditional = runs != Runs::Always && basis == Basis::Sizes;
         if is_conditional && runs == Runs::Never {
             return;
         }
-        let message = message.to_string();
-        let hash = self.hasher.hash_one((node, value, rule.code, &message));
+        let Failure { rule, node, value, ref message, .. } = failure;
+        let hash = self.hasher.hash_one((node, value, rule.code, message));
         let known = self.reported.get(&hash).and_then(|&at| self.failures.get_mut(at));
         if let Some(known) = known {
             known.is_conditional &= is_conditional;
         } else if self.failures.len() < MAX_FAILURES {
             self.reported.insert(hash, self.failures.len());
-            self.failures.push(Failure { rule, node, value, message, is_conditional, root });
+            self.failures.push(Failure { is_conditional, ..failure });
         }
     }
 

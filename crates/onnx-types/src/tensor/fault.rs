@@ -147,3 +147,15 @@ pub enum TensorError {
         value: u64,
     },
 }
+
+impl TensorError {
+    /// The limit that was exceeded, if that is the reason, as [`Limits`](crate::Limits) names it;
+    /// [`MEMORY`](crate::Limits::MEMORY) if the system has no memory.
+    #[must_use]
+    pub const fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Data(error) => error.limit(),
+            _ => None,
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
+use onnx_types::tensor::DataError;
 
 use crate::cx::ExternalCx;
 
@@ -24,6 +25,10 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
         if matches!(&found, Ok(found) if found.eq_ignore_ascii_case(stated)) {
             continue;
         }
+        let limit = found.as_ref().err().and_then(DataError::limit);
+        if let Some(limit) = limit {
+            cx.cx.exceed(&RULE, limit);
+        }
         cx.report(&RULE, |places| {
             let message = match &found {
                 Ok(found) => {
@@ -34,6 +39,7 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
             };
             Diagnostic::new(&RULE, piece.place.locate(places).field("external_data"), message)
                 .help("get the file that belongs to this model, or remove `checksum`")
+                .because_of_limit(limit)
         });
     }
 }

@@ -25,8 +25,8 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let files = cx.options.external.as_ref();
     let source = files.map_or(&NoData as &dyn DataSource, ExternalFiles::source);
     let place = cx.place;
-    // Another rule reports unreadable files.
-    for fault in cx.tensor.content_faults(source, MOST).unwrap_or_default() {
+    let found = cx.tensor.content_faults(source, MOST);
+    for fault in cx.read(found).unwrap_or_default() {
         cx.report(&RULE, |places| {
             let place = place.locate(places);
             let place = match index_of(&fault) {

@@ -21,8 +21,8 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     }
     let files = cx.options.external.as_ref();
     let source = files.map_or(&NoData as &dyn DataSource, ExternalFiles::source);
-    // Another rule reports unreadable files.
-    let Ok(elements) = cx.tensor.iter_f64(source) else { return };
+    let elements = cx.tensor.iter_f64(source);
+    let Some(elements) = cx.read(elements) else { return };
     // All elements of a splat are the same.
     let most = if matches!(cx.tensor.payload(), Payload::Splat(_)) { 1 } else { usize::MAX };
     // A run that is stopped has no findings, so that the rest of the elements do not matter.

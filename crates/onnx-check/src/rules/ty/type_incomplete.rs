@@ -23,7 +23,7 @@ pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
         return report(
             cx,
             "the type is missing",
-            "declare it, element type and rank at least, or let `onnx infer -o` write the types that it finds",
+            "declare it, element type and rank at least: `onnx edit MODEL --declare 'NAME=float[N]' -o NEW`; `onnx infer -o` writes those of outputs that it finds",
             true,
         );
     };

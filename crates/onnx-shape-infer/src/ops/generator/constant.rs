@@ -6,7 +6,7 @@ use onnx_ir::{AttrValue, Attribute};
 use onnx_schema::{ExclusivePart, attr, op};
 use onnx_types::{Dim, ElemType, Symbol};
 
-use crate::content::{Elem, of_tensor};
+use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{BAD_ATTRIBUTE, MISSING};
 use crate::registry::{OpRules, infer, since};
@@ -87,7 +87,8 @@ fn values(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome {
     let limit = cx.content_limit();
     if name == attr::VALUE {
         let tensor = cx.tensor_attr(name)?.ok_or(Stop::Unknown)?;
-        let content = of_tensor(tensor, cx.state.options.data, limit).ok_or(Stop::Unknown)?;
+        let node = Some(cx.id);
+        let content = cx.state.elements_of(tensor, limit, (node, None)).ok_or(Stop::Unknown)?;
         cx.share_content(0, content);
     } else if name == attr::VALUE_INT {
         let value = cx.int(name)?;

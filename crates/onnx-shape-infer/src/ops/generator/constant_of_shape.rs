@@ -8,7 +8,7 @@ use onnx_schema::{attr, op};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType};
 
-use crate::content::{Elem, of_tensor};
+use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{BAD_ATTRIBUTE, NEGATIVE_SIZE, TYPE_NOT_ALLOWED};
 use crate::registry::{OpRules, infer, since};
@@ -47,7 +47,7 @@ fn fill(cx: &mut Cx<'_, '_>) -> Outcome {
 fn values(cx: &mut Cx<'_, '_>) -> Outcome {
     let elem = match cx.tensor_attr(attr::VALUE)? {
         None => Elem::Int(Dim::Known(0)),
-        Some(value) => match of_tensor(value, cx.state.options.data, 1).as_deref() {
+        Some(value) => match cx.state.elements_of(value, 1, (Some(cx.id), None)).as_deref() {
             Some(&[elem]) => elem,
             _ => return Err(Stop::Unknown),
         },
