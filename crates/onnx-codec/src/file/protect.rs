@@ -180,6 +180,8 @@ pub enum ReplaceRefusal {
         /// The kind to be written.
         kind: FileKind,
     },
+    /// The file is a model, and what would take its place leaves elements out.
+    WouldLoseElements,
     /// The data file exists with other contents, which any model may read: copies of the model to be replaced, too.
     OtherData,
 }
@@ -213,6 +215,9 @@ impl fmt::Display for ReplaceRefusal {
             Self::OtherKind { kind } => {
                 write!(f, "it exists and is not {} by its name and contents", kind.name())
             }
+            Self::WouldLoseElements => f.write_str(
+                "it is a model, and the text leaves elements out, which would be lost; choose another name",
+            ),
             Self::OtherData => f.write_str(
                 "it exists with other contents, which other models may read; choose another name for the external data",
             ),
@@ -310,7 +315,11 @@ fn may_replace_main(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOpt
         }
         is_input |= is_this || input.file.as_ref().is_some_and(|(_, file)| file.id == entry.id);
     }
-    if options.force || outputs.kind.matches(outputs.main, entry)? {
+    let is_same_kind = outputs.kind.matches(outputs.main, entry)?;
+    if outputs.kind == FileKind::Abridged && !is_same_kind && FileKind::Model.matches(outputs.main, entry)? {
+        return Err(ReplaceRefusal::WouldLoseElements.into());
+    }
+    if options.force || is_same_kind {
         return Ok(());
     }
     // In place, the name is the user's choice; but what is made of a model need not be one.

@@ -73,7 +73,34 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
         let containing = named.iter().filter(|(_, name)| name.contains(text));
         containing.take(MAX).for_each(|(element, _)| add(*element));
     }
+    if found.is_empty() {
+        let mut found: Vec<String> = Vec::new();
+        for element in of_similar_paths(&named, text) {
+            found.extend(written(model, selectors, element).filter(|text| !found.contains(text)));
+        }
+        return found;
+    }
     found
+}
+
+/// The elements whose names share most parts between slashes with a text, at the beginning and at the end.
+fn of_similar_paths(named: &[(Element, &str)], text: &str) -> Vec<Element> {
+    let wanted: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+    let shared = |name: &str| {
+        let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
+        let most = wanted.len().min(parts.len());
+        let first = wanted.iter().zip(&parts).take_while(|(a, b)| a == b).count();
+        let last = wanted.iter().rev().zip(parts.iter().rev()).take_while(|(a, b)| a == b).count();
+        (first + last).min(most)
+    };
+    let scored: Vec<(usize, Element)> =
+        named.iter().map(|&(element, name)| (shared(name), element)).collect();
+    let best = scored.iter().map(|(score, _)| *score).max().unwrap_or_default();
+    // One common part is chance, and so is less than half of a long path.
+    if best < 2 || best * 2 < wanted.len() {
+        return Vec::new();
+    }
+    scored.into_iter().filter(|(score, _)| *score == best).map(|(_, element)| element).take(MAX).collect()
 }
 
 /// A pattern with the operator, the attribute or the function that one of nearly this spelling may mean.
