@@ -9,10 +9,12 @@ use clap::{FromArgMatches as _, ValueEnum as _};
 use crate::args::{Cli, command};
 use crate::exit::{Failure, Outcome};
 use crate::input::{expand, is_stdin};
+use crate::limits::LimitArgs;
 use crate::output::{Out, shown};
 use crate::report::ReportFormat;
 use crate::size::plural;
 use crate::spelling::positions;
+use crate::table;
 
 /// Several command lines that one stands for, each with one model.
 pub(crate) struct Batch {
@@ -95,7 +97,8 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
             .help("end the name with a slash, so that it is made: `-o DIR/`")));
     }
     let is_report = output.is_none() && !is_in_place;
-    let default = if is_report { ReportFormat::Table } else { ReportFormat::Text };
+    let has_table = table::has_table(&command);
+    let default = if is_report && has_table { ReportFormat::Table } else { ReportFormat::Text };
     let format = format.unwrap_or(default);
     Some(lines(&words, &files, &paths, output.as_ref()).map(|mut lines| {
         if command == "infer" && format.is_table() {
@@ -168,6 +171,7 @@ impl Batch {
         Out::new(cli.color, &self.command, self.format)
             .with_verbosity(cli.quiet, cli.verbose)
             .with_brief(cli.brief)
+            .with_timeout(cli.command.bounds().and_then(LimitArgs::timeout).cloned())
             .sorted_by(cli.sort_by.clone())
     }
 
@@ -220,9 +224,13 @@ pub(crate) fn run(
 ) -> Result<Outcome, Failure> {
     let (count, mut failed, mut worst) = (parsed.len(), Vec::new(), Outcome::Fine);
     for (name, cli) in parsed {
-        let outcome = match each(cli, out) {
+        let result = each(cli, out);
+        out.settle_summaries(matches!(result, Ok(Outcome::Fine)));
+        let outcome = match result {
             Ok(outcome) => outcome,
             Err(failure) => {
+                let is_about = failure.message.contains(name);
+                let failure = if is_about { failure } else { failure.about(&shown(name)) };
                 out.refused(Some(name), &failure)?;
                 failure.outcome()
             }

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let caps = args.input.severity.caps();
     let wanted = Wanted { is_partial: args.keep_going, caps, assumes_positive };
     let execution = loaded.execution.clone();
-    let registry = documents::registry_with_onnxruntime(&[], &execution.interrupt)?;
+    let registry = documents::registry_with_onnxruntime(&[], &execution)?;
     let setting = Setting { registry: &registry, execution: &execution };
     let versions = versions::plans(&mut loaded.model, &args.opset, setting, wanted)?;
     // A plan has no steps for types that the imported version of an operator does not take.
@@ -52,6 +52,10 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     }
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
+    if is_plan {
+        // The plan is the result.
+        out.release_summaries();
+    }
     if !args.number_format.is_requested() {
         let shown = args.input.severity.caps().unwrap_or(change::TEXT_CAPS);
         progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), shown, out))?;
@@ -123,6 +127,7 @@ fn refuse_idle(args: &ConvertArgs) -> Result<(), Failure> {
     let of_models = [
         (args.ir_version.is_some(), "--ir-version"),
         (args.output.weights.weights != Weights::Auto, "--weights"),
+        (!args.opset.is_empty() && args.part != Part::Function, "--opset"),
     ];
     match of_models.into_iter().find(|(is_given, _)| *is_given && args.part != Part::Model) {
         Some((_, option)) => {

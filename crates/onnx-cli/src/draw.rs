@@ -73,7 +73,7 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let to = Destination { path, format: model_format, effect, execution, options, before: None };
     let format = Some(format.name());
     let bytes = bytes.len() as u64;
-    store::report_written(&to, &Written { format, what: "picture", bytes, files: &[] }, out);
+    store::report_written(&to, &Written { format, what: "picture", bytes, data: 0, files: &[] }, out);
     Ok(Outcome::Fine)
 }
 
@@ -99,7 +99,7 @@ fn picture(
     out: &Out,
 ) -> Result<Vec<u8>, Failure> {
     let model = &loaded.model;
-    let registry = args.documents.registry(&loaded.execution.interrupt)?;
+    let registry = args.documents.registry(&loaded.execution)?;
     let context = Context::with_registry(loaded, registry.clone())?;
     let facts = context.facts(model);
     let (graph, nodes) = chosen(model, &facts, args.at.as_deref())?;

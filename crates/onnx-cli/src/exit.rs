@@ -13,7 +13,7 @@ use onnx_text::PrintError;
 use onnx_types::tensor::DataError;
 use onnx_types::{Execution, Limits, Stopped};
 
-use crate::{failures, limits};
+use crate::{failures, limits, writing};
 
 /// How a command ended, which determines the exit status. Worse outcomes are greater: several files give the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -318,8 +318,17 @@ impl LibraryError for FileError {
             }
             return similar_file(&self.path).map(|name| format!("did you mean `{name}`?"));
         }
-        let yields = self.refusal().is_some_and(ReplaceRefusal::yields_to_force);
-        yields.then(|| "`--force` replaces it anyway".to_owned())
+        if self.operation == "read" && self.path.is_dir() {
+            return Some("the command takes one model: name a file in the directory".to_owned());
+        }
+        let help = match self.refusal()? {
+            refusal if refusal.yields_to_force() => "`--force` replaces it anyway",
+            ReplaceRefusal::WouldLoseElements => {
+                "`--full` writes a text with all elements; `-o` names another file"
+            }
+            _ => "name another file: no file that is read or needed is replaced",
+        };
+        Some(help.to_owned())
     }
 }
 
@@ -337,9 +346,20 @@ fn similar_file(path: &Path) -> Option<String> {
     let with_extension = names.iter().find(|other| other.strip_suffix(".onnx") == Some(name));
     let found = match with_extension {
         Some(found) => found.as_str(),
-        None => onnx_schema::nearest(name, names.iter().map(String::as_str))?,
+        // Names of models share an extension, which says nothing.
+        None => onnx_schema::nearest(
+            name,
+            names.iter().map(String::as_str).filter(|other| has_similar_stem(name, other)),
+        )?,
     };
     Some(crate::output::shown(&path.with_file_name(found).to_string_lossy()))
+}
+
+/// Whether the names of two files are similar without their extensions.
+fn has_similar_stem(name: &str, other: &str) -> bool {
+    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_ascii_lowercase();
+    let (name, other) = (stem(name), stem(other));
+    name == other || onnx_schema::nearest(&name, std::iter::once(other.as_str())).is_some()
 }
 
 impl LibraryError for SaveError {
@@ -378,6 +398,9 @@ fn of_contents(error: &io::Error) -> Option<&'static str> {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
+        if writing::is_stopped(&error) {
+            return Self::from(Stopped);
+        }
         let limit = of_contents(&error);
         Self::new(format_args!("cannot write to standard output: {error}"))
             .with(&failures::FILE_NOT_WRITABLE, limit)

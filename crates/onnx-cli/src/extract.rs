@@ -16,6 +16,7 @@ use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::selection::Context;
+use crate::weights::Placement;
 use crate::{size, split, store, weights};
 
 pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -52,7 +53,8 @@ pub(crate) fn run(args: &ExtractArgs, out: &mut Out) -> Result<Outcome, Failure>
         return Ok(Outcome::Findings);
     }
     let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
-    let files = weights::place(&mut loaded, &placement, out)?;
+    let weights = split::placed(placement.weights, &loaded, placement.path);
+    let files = weights::place(&mut loaded, &Placement { weights: &weights, ..placement }, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
 }

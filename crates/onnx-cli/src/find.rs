@@ -26,7 +26,7 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let context = Context::with_registry(&loaded, args.documents.registry(&loaded.execution.interrupt)?)?;
+    let context = Context::with_registry(&loaded, args.documents.registry(&loaded.execution)?)?;
     let facts = context.facts(&loaded.model);
     let selected = Selection::new(&facts);
     let found = selected.elements(&selection::pasted(&loaded.model, &args.selector))?;

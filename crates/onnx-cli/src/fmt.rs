@@ -51,7 +51,7 @@ impl Formatted {
     fn of(path: PathBuf, execution: &Execution) -> Result<Self, Failure> {
         let interrupt = &execution.interrupt;
         if rule_files::is_rule_file(&path) {
-            let before = rule_files::text(&path, interrupt)?;
+            let before = rule_files::text(&path, execution)?;
             let text = format_rules(&before).map_err(|error| {
                 let source = before.clone().into_bytes().into();
                 Failure::of_text(&display_name(&path), error.into_findings(), source)

@@ -2,17 +2,20 @@
 
 mod guards;
 mod json;
+mod operands;
 mod unknown;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Rule, Severity, Sink};
 use onnx_ir::{Model, set_metadata};
+use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, MergePolicy, fault, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
 use crate::args::{Changed, ExternalArgs, InferArgs, Merge, Runtime, Symbols};
+use crate::cost::bind;
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stream, load};
 use crate::output::{Colours, Out, shown};
@@ -30,20 +33,12 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let sizes = variable_sizes(&mut loaded.model, &args.sizes)?;
-    let registry = args.documents.registry(&loaded.execution.interrupt)?;
-    let bodies = args.documents.link(&mut loaded.model, &loaded.execution.interrupt)?;
+    let sizes = bind(&mut loaded.model, &args.sizes)?;
+    let registry = args.documents.registry(&loaded.execution)?;
+    let bodies = args.documents.link(&mut loaded.model, &loaded.execution)?;
     let source = loaded.source()?;
-    let mut options = InferOptions::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
-    options.values = !args.no_values;
-    // Inferred types take the place of declared ones, which the nodes behind must accept, too.
-    options.check_types = args.check_types || args.merge == Merge::Override;
-    options.defaults_are_constant = args.trust_defaults;
-    options.names_are_trusted = args.trust_names;
-    if args.runtime == Some(Runtime::Onnxruntime) {
-        options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
-    }
-    let mut inference = loaded.infer(options.clone())?;
+    let mut options = options_of(args).with_data(&source).with_sizes(&sizes).with_registry(&registry);
+    let (mut inference, is_tolerated) = inferred(&loaded, &mut options, &registry)?;
     let causes = causes(&loaded, &inference, options)?;
     // Types that follow from an operator that the node does not mean are not written.
     let invalid = if args.is_report() { Sink::new() } else { precondition::invalid(&loaded, &registry)? };
@@ -53,6 +48,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         causes.as_ref().unwrap_or(&inference),
         if has_invalid { invalid } else { Sink::new() },
         args,
+        is_tolerated && !has_invalid,
     )?;
     let is_refused = has_invalid || (found.has_errors() && !args.keep_going);
     progress.aside(|| {
@@ -86,6 +82,38 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
+}
+
+fn options_of(args: &InferArgs) -> InferOptions<'static> {
+    let mut options = InferOptions::default();
+    options.values = !args.no_values;
+    // Inferred types take the place of declared ones, which the nodes behind must accept, too.
+    options.check_types = args.check_types || args.merge == Merge::Override;
+    options.defaults_are_constant = args.trust_defaults;
+    options.names_are_trusted = args.trust_names;
+    if args.runtime == Some(Runtime::Onnxruntime) {
+        options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
+    }
+    options
+}
+
+/// What is inferred, and whether operands that contradict each other are warned of only: what would follow from the first of them is
+/// not what any runtime computes, so that it is unknown.
+fn inferred(
+    loaded: &Loaded,
+    options: &mut InferOptions<'_>,
+    registry: &Registry,
+) -> Result<(Inference, bool), Failure> {
+    let inference = loaded.infer(options.clone())?;
+    if options.check_types {
+        return Ok((inference, false));
+    }
+    let is_tolerated = !inference.findings().has_errors();
+    if !operands::contradict(&loaded.model, &inference, registry) {
+        return Ok((inference, is_tolerated));
+    }
+    options.check_types = true;
+    Ok((loaded.infer(options.clone())?, is_tolerated))
 }
 
 /// The inference that compares operands, too, if the model contradicts itself: all that follows from a wrong declaration
@@ -140,7 +168,22 @@ pub(crate) fn variable_sizes(
         }
         sizes.push((model.intern(name), *size));
     }
+    require_consistent(model, &sizes)?;
     Ok(sizes)
+}
+
+/// Refuses two sizes of one variable.
+pub(crate) fn require_consistent(model: &Model, sizes: &[(Symbol, i64)]) -> Result<(), Failure> {
+    let mut known: HashMap<Symbol, i64> = HashMap::new();
+    for &(variable, second) in sizes {
+        let first = *known.entry(variable).or_insert(second);
+        if first != second {
+            let dim = shown(model.str(variable));
+            return Err(Failure::new(format_args!("`{dim}` cannot be both {first} and {second}"))
+                .help(format!("set it once: `--set {dim}={first}`")));
+        }
+    }
+    Ok(())
 }
 
 /// The texts of the dimension variables of the inputs, each once.
@@ -187,17 +230,29 @@ const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 /// repairs those between declared types and inferred ones.
 fn is_error(rule: &Rule, args: &InferArgs) -> bool {
     let is_repaired = || args.merge == Merge::Override && precondition::is_about_declarations(rule);
-    args.strict
-        || !(args.is_report() || args.keep_going || is_repaired())
-        // Denied warnings include contradictions.
-        || args.input.severity.deny.iter().any(|what| rules::is_class(what))
+    is_strict(args) || !(args.is_report() || args.keep_going || is_repaired())
 }
 
-/// The invalid nodes and the diagnostics of inference. Contradictions are warnings where they do not prevent an output.
-fn found(loaded: &Loaded, inference: &Inference, invalid: Sink, args: &InferArgs) -> Result<Sink, Failure> {
+/// Whether all contradictions are errors. Denied warnings include them.
+fn is_strict(args: &InferArgs) -> bool {
+    args.strict || args.input.severity.deny.iter().any(|what| rules::is_class(what))
+}
+
+/// The invalid nodes and the diagnostics of inference. Contradictions are warnings where they do not prevent an output, and so are
+/// those of operands if `is_tolerated` says it.
+fn found(
+    loaded: &Loaded,
+    inference: &Inference,
+    invalid: Sink,
+    args: &InferArgs,
+    is_tolerated: bool,
+) -> Result<Sink, Failure> {
     let found = inference.findings();
     let severity = &args.input.severity;
-    let is_lowered = |rule: &&&Rule| rule.severity == Severity::Error && !is_error(rule, args);
+    let is_lowered = |rule: &&&Rule| {
+        let is_tolerated = is_tolerated && !is_strict(args) && operands::is_about(rule);
+        rule.severity == Severity::Error && (is_tolerated || !is_error(rule, args))
+    };
     let lowered = fault::RULES.iter().filter(is_lowered);
     let policy = lowered.fold(Policy::new(), |policy, rule| policy.set(rule, Severity::Warning));
     let parts = [&invalid, found, &loaded.findings];

@@ -4,7 +4,7 @@
 //! `format` (the formats a model can be stored in), `part` (parts of a model in separate files),
 //! `syntax` (the tokens of ONNX text), `output` (terminal and colours), `store` (from a model to a file),
 //! `weights` (where the weights of an output are, and the command of this name), `change` (reports of edits), `jobs` (several files at a time), `spelling` and `other_tools` (what users of other tools type),
-//! `interrupt` (signals), `reading` (files and pipes within the timeout), `progress`, `wrap` (narrow terminals) and `exit` (exit codes and failures).
+//! `interrupt` (signals), `reading` and `writing` (files and pipes within the timeout), `progress`, `wrap` (narrow terminals) and `exit` (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates; this one has [`main`] and the [`rows`] of
 //! `onnx scan`, which packages of other languages call.
 //!
@@ -95,6 +95,7 @@ mod versions;
 mod view;
 mod weights;
 mod wrap;
+mod writing;
 
 use std::ffi::OsString;
 
@@ -105,6 +106,7 @@ use args::{Cli, Color, Command, DebugArgs, DebugCommand};
 use exit::Outcome;
 use limits::LimitArgs;
 use output::Out;
+use writing::Stream;
 
 /// Runs the command with its arguments, of which the first is its name, and returns the exit status.
 ///
@@ -113,7 +115,9 @@ pub fn main(arguments: &[OsString]) -> u8 {
     interrupt::obey_limits_of_process();
     let outcome = run_with(arguments);
     // The standard library does this where a program ends, but not in a process of another language.
-    let _ = std::io::Write::flush(&mut std::io::stdout());
+    if !Stream::Stdout.is_abandoned() {
+        let _ = std::io::Write::flush(&mut std::io::stdout());
+    }
     outcome.status().exit()
 }
 
@@ -172,9 +176,11 @@ fn several(batch: Result<batch::Batch, exit::Failure>, arguments: &[OsString]) -
 
 /// Writes the report of a command that ended.
 fn ended(result: Result<Outcome, exit::Failure>, mut out: Out) -> Outcome {
+    out.settle_summaries(matches!(result, Ok(Outcome::Fine)));
     let outcome = result.unwrap_or_else(|failure| {
         let failure = out.expired(&failure).unwrap_or(failure);
-        out.end_with(&failure).map_or(Outcome::CouldNotRun, |()| failure.outcome())
+        out.end_with(&failure)
+            .map_or_else(|unwritten| failure.outcome().max(unwritten.outcome()), |()| failure.outcome())
     });
     out.finish(outcome)
 }

@@ -111,7 +111,10 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         Some(number * length)
     });
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| "write a number with its unit: `ms`, `s`, `m` or `h`".to_owned())
+    time.ok_or_else(|| match seconds {
+        Some(seconds) if seconds > 0.0 => "the time is too long".to_owned(),
+        _ => "write a number with its unit: `ms`, `s`, `m` or `h`".to_owned(),
+    })
 }
 
 /// A limit and its value on the command line.

@@ -4,6 +4,7 @@
 //! user disables them. Standard output that is closed early (`onnx info … | head`) is not an error: further output is
 //! dropped.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
@@ -18,6 +19,7 @@ use onnx_types::Interrupt;
 use crate::args::Color;
 use crate::exit::{Failure, Outcome};
 use crate::report::{Collected, ReportFormat};
+use crate::writing::{self, Stream};
 
 /// Headings and names of files.
 pub(crate) const HEADING: Style = Style::new().bold();
@@ -75,6 +77,8 @@ pub(crate) struct Out {
     brief: bool,
     /// Whether the summary is the result of the command, because nothing is written.
     is_result: bool,
+    /// The summary of a change whose result is not written yet.
+    held: RefCell<Option<String>>,
     /// Why the summary could not be written to standard output.
     unwritten: RefCell<Option<io::Error>>,
     /// How much goes to standard error in addition to the summary.
@@ -102,6 +106,7 @@ impl Out {
             quiet: false,
             brief: false,
             is_result: false,
+            held: RefCell::new(None),
             unwritten: RefCell::new(None),
             verbose: 0,
             start: Instant::now(),
@@ -166,13 +171,35 @@ impl Out {
         self.heed(error.map_or(Ok(()), Err))
     }
 
+    /// Holds summaries back until the result is written: "merged 2 models" above an error would be false.
+    pub(crate) fn hold_summaries(&mut self) {
+        *self.held.get_mut() = Some(String::new());
+    }
+
+    /// Writes the summaries that were held back, because the result is written.
+    pub(crate) fn release_summaries(&mut self) {
+        if let Some(held) = self.held.get_mut().take().filter(|held| !held.is_empty()) {
+            self.summarize(&held);
+        }
+    }
+
+    /// Ends a command: summaries that are still held back are of a result that was not written, unless all is well.
+    pub(crate) fn settle_summaries(&mut self, is_fine: bool) {
+        if is_fine {
+            self.release_summaries();
+        }
+        *self.held.get_mut() = None;
+    }
+
     /// Writes the summary: to standard output if it is the result, and that is not a report for programs.
     fn summarize(&self, text: &str) {
+        if let Some(held) = self.held.borrow_mut().as_mut() {
+            return held.push_str(text);
+        }
         if !self.is_result || !self.is_for_people() {
             return self.aside(text);
         }
-        let mut stream = AutoStream::new(io::stdout().lock(), self.choice);
-        if let Err(error) = stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+        if let Err(error) = self.write_text(text) {
             self.unwritten.borrow_mut().get_or_insert(error);
         }
     }
@@ -195,9 +222,15 @@ impl Out {
         if self.closed {
             return Ok(());
         }
-        let mut stream = AutoStream::new(io::stdout().lock(), self.choice);
-        let result = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        let result = self.write_text(text);
         self.heed(result)
+    }
+
+    fn write_text(&self, text: &str) -> io::Result<()> {
+        let choice = self.choice;
+        let open = move || Ok(AutoStream::new(io::stdout().lock(), choice));
+        let timeout = self.timeout.as_ref();
+        writing::write(Stream::Stdout, timeout, open, |stream| stream.write_all(text.as_bytes()))
     }
 
     /// Writes bytes to standard output as they are.
@@ -205,10 +238,7 @@ impl Out {
         if self.closed {
             return Ok(());
         }
-        let mut stream = io::stdout().lock();
-        let result = pieces.into_iter().try_for_each(|piece| stream.write_all(piece));
-        let result = result.and_then(|()| stream.flush());
-        self.heed(result)
+        self.stream(|stream| pieces.into_iter().try_for_each(|piece| stream.write_all(piece)))
     }
 
     /// Writes what a function produces to standard output.
@@ -216,8 +246,8 @@ impl Out {
         &mut self,
         contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        let mut stream = io::stdout().lock();
-        let result = contents(&mut stream).and_then(|()| stream.flush());
+        let open = || Ok(io::stdout().lock());
+        let result = writing::write(Stream::Stdout, self.timeout.as_ref(), open, contents);
         self.heed(result)
     }
 
@@ -237,13 +267,22 @@ impl Out {
                 self.closed = true;
                 Ok(())
             }
+            Err(error) if writing::is_stopped(&error) => {
+                self.closed = true;
+                Err(error.into())
+            }
             other => Ok(other?),
         }
     }
 
     /// Writes text for people to standard error; there is nowhere to report a failure to.
     pub(crate) fn aside(&self, text: &str) {
-        write_aside(self.choice, text);
+        write_aside(self.choice, self.timeout.as_ref(), text);
+    }
+
+    /// The timeout of the command.
+    pub(crate) const fn timeout(&self) -> Option<&Interrupt> {
+        self.timeout.as_ref()
     }
 
     /// Whether text on standard output keeps its colours.
@@ -275,11 +314,15 @@ impl Out {
             return;
         }
         let mut rendered = String::new();
+        let mut shown = Cow::Borrowed(findings);
+        if self.quiet {
+            shown.to_mut().retain_errors();
+        }
+        if self.caps.is_some() {
+            shown = Cow::Owned(self.within_caps(shown.into_owned()));
+        }
         // Writing to a string cannot fail.
-        let _ = match self.caps {
-            Some(_) => text::render(&mut rendered, &self.within_caps(findings.clone()), options),
-            None => text::render(&mut rendered, findings, options),
-        };
+        let _ = text::render(&mut rendered, &shown, options);
         self.aside(&rendered);
     }
 
@@ -293,9 +336,10 @@ impl Out {
     /// What says the same as [`warning`](Self::warning) from another thread.
     pub(crate) fn warner(&self) -> impl Fn(&str, &str) + Send + 'static {
         let (choice, is_silent) = (self.choice, self.quiet || self.is_table());
+        let timeout = self.timeout.clone();
         move |message, help| {
             if !is_silent {
-                write_aside(choice, &remark(WARN, "warning", message, Some(help)));
+                write_aside(choice, timeout.as_ref(), &remark(WARN, "warning", message, Some(help)));
             }
         }
     }
@@ -306,6 +350,13 @@ impl Out {
             let style = Colours::of(Role::Severity(Severity::Note));
             self.aside(&remark(style, "note", message, Some(help)));
         }
+    }
+
+    /// Tells on standard error that a file was written, whatever becomes of the result.
+    pub(crate) fn written(&mut self, text: &str) {
+        let held = self.held.get_mut().take();
+        self.summary(text);
+        *self.held.get_mut() = held;
     }
 
     /// Tells on standard error what was done, and with `-v` in which time: without, the same input gives the same text.
@@ -354,9 +405,9 @@ fn remark(style: Style, word: &str, message: &str, help: Option<&str>) -> String
 }
 
 /// Writes to standard error; there is nowhere to report a failure to.
-fn write_aside(choice: ColorChoice, text: &str) {
-    let mut stream = AutoStream::new(io::stderr().lock(), choice);
-    let _ = stream.write_all(text.as_bytes());
+fn write_aside(choice: ColorChoice, timeout: Option<&Interrupt>, text: &str) {
+    let open = move || Ok(AutoStream::new(io::stderr().lock(), choice));
+    let _ = writing::write(Stream::Stderr, timeout, open, |stream| stream.write_all(text.as_bytes()));
 }
 
 /// A name from a model as tables show it: escaped, and cut when it is long, on a terminal at 72 characters. Nothing shows as

@@ -108,7 +108,7 @@ fn print_model(
     let what = plural(loaded.model.node_count() as u64, "node");
     let format = Some(Format::Onnxtxt.id());
     let files: Vec<Moved> = files.iter().map(Moved::from).collect();
-    store::report_written(&to, &Written { format, what: &what, bytes, files: &files }, out);
+    store::report_written(&to, &Written { format, what: &what, bytes, data: 0, files: &files }, out);
     report_left_out(&left_out, &loaded.name, out);
     Ok(())
 }

@@ -1,18 +1,20 @@
-//! Files and streams that arguments name. A pipe can stay open without data, so reading one ends at the timeout.
+//! Files and streams that arguments name. A pipe can stay open without data, so reading one ends at the timeout, as
+//! [`writing`](crate::writing) does.
 
 use std::io::{self, Read as _};
 use std::path::Path;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use onnx_codec::ReadMode;
 use onnx_codec::file::{self, MAX_STREAM_BYTES};
-use onnx_types::Interrupt;
+use onnx_types::{Execution, Interrupt, Stopped};
 
 use crate::exit::Failure;
+use crate::input::{display_name, require_length};
 
-/// Time between two checks of the timeout while a stream is read.
+/// Time between two checks of the timeout while a stream is waited for.
 const POLL: Duration = Duration::from_millis(5);
 
 /// The contents of a file, or of a pipe.
@@ -22,6 +24,14 @@ pub(crate) fn read(path: &Path, mode: ReadMode, interrupt: &Interrupt) -> Result
     }
     let owned = path.to_owned();
     Ok(in_time(interrupt, move || file::read(owned, mode))??)
+}
+
+/// The contents of a file, or of a pipe, that is read completely and is not a model.
+pub(crate) fn read_within(path: &Path, execution: &Execution) -> Result<Bytes, Failure> {
+    let bytes = read(path, ReadMode::Memory, &execution.interrupt)?;
+    require_length(bytes.len() as u64, &execution.limits)
+        .map_err(|failure| failure.about(&display_name(path)))?;
+    Ok(bytes)
 }
 
 /// The contents of standard input.
@@ -71,13 +81,35 @@ fn in_time<T: Send + 'static>(
         let _ = sender.send(work());
     });
     spawned.map_err(|error| Failure::new(format_args!("no thread can be made: {error}")))?;
+    match received(&receiver, interrupt, Duration::ZERO) {
+        Ok(done) => Ok(done),
+        Err(Unreceived::Stopped(stopped)) => Err(stopped.into()),
+        Err(Unreceived::Ended) => Err(Failure::defect("the thread that reads ended without a result")),
+    }
+}
+
+/// Why a thread gave no result.
+#[derive(Debug)]
+pub(crate) enum Unreceived {
+    /// The timeout was exceeded.
+    Stopped(Stopped),
+    /// The thread ended.
+    Ended,
+}
+
+/// What a thread that may wait for another program sends until the timeout, and at least for a time.
+pub(crate) fn received<T>(
+    receiver: &Receiver<T>,
+    interrupt: &Interrupt,
+    at_least: Duration,
+) -> Result<T, Unreceived> {
+    let start = Instant::now();
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(done) => return Ok(done),
-            Err(RecvTimeoutError::Timeout) => interrupt.check()?,
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::defect("the thread that reads ended without a result"));
-            }
+            Err(RecvTimeoutError::Timeout) if start.elapsed() < at_least => {}
+            Err(RecvTimeoutError::Timeout) => interrupt.check().map_err(Unreceived::Stopped)?,
+            Err(RecvTimeoutError::Disconnected) => return Err(Unreceived::Ended),
         }
     }
 }

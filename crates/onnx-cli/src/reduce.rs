@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ReduceArgs, out: &mut Out) -> Result<Outcome, Failure> 
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let inputs = loaded.files()?;
     let before = Size::of(&loaded.model);
-    let registry = args.documents.registry(&loaded.execution.interrupt)?;
+    let registry = args.documents.registry(&loaded.execution)?;
     let options = ReduceOptions::default()
         .with_registry(&registry)
         .with_only_valid(!args.allow_invalid)

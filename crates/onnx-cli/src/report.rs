@@ -175,7 +175,17 @@ impl Command {
             Self::Draw(args) => &args.input.bounds,
             Self::Find(args) => &args.input.bounds,
             Self::Reduce(args) => &args.input.bounds,
-            _ => return None,
+            Self::View(args) => &args.input.bounds,
+            Self::Weights(args) => args.bounds(),
+            Self::Fmt(args) => &args.bounds,
+            Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => &args.input.bounds,
+            Self::Scan(_)
+            | Self::Explain(_)
+            | Self::Ops(_)
+            | Self::Smith(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::SelfTest(_) => return None,
         })
     }
 
@@ -533,8 +543,10 @@ impl Out {
     /// Reports a failure that ends the command. The report lists all inputs that the arguments name, also those that were not
     /// read.
     pub(crate) fn end_with(&mut self, failure: &Failure) -> Result<(), Failure> {
+        // A line of a table says what became of an input, and nothing became of these.
+        let is_table = self.collected.format.is_table();
         let Collected { report, named, .. } = &mut self.collected;
-        for name in named.drain(..) {
+        for name in named.drain(..).filter(|_| !is_table) {
             if !report.inputs.iter().any(|input| input.name == name) {
                 report.input(name, None, None, Sink::new());
             }
@@ -562,19 +574,23 @@ impl Out {
             collected.report.command = "summary".to_owned();
         }
         let is_text = collected.format == ReportFormat::Table;
+        if collected.format.is_table() && collected.report.inputs.is_empty() {
+            return outcome;
+        }
         let text = collected.rendered();
         if is_text && collected.file.is_none() {
             let written = text.and_then(|text| self.text(&text));
-            return written.map_or(Outcome::CouldNotRun, |()| outcome);
+            return self.unless_unwritten(outcome, written);
         }
         let written = text.and_then(|text| self.report_text(&text)).and_then(|()| self.write_report());
-        written.map_or_else(
-            |failure| {
-                self.failure(&failure);
-                Outcome::CouldNotRun
-            },
-            |()| outcome,
-        )
+        self.unless_unwritten(outcome, written)
+    }
+
+    /// How the command ends if its report was written, or could not be.
+    fn unless_unwritten(&self, outcome: Outcome, written: Result<(), Failure>) -> Outcome {
+        let Err(failure) = written else { return outcome };
+        self.failure(&failure);
+        outcome.max(failure.outcome())
     }
 }
 

@@ -2,17 +2,16 @@
 
 use std::path::Path;
 
-use onnx_codec::ReadMode;
 use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_rewrite::{
     COSTLY_RULE, ExamineOptions, Examined, RANDOM_RESULT, REFUTED_RULE, RuleFileError, RuleSet, examine,
 };
 use onnx_schema::Registry;
-use onnx_types::{Execution, Interrupt};
+use onnx_types::Execution;
 
 use crate::exit::Failure;
 use crate::input::display_name;
-use crate::reading::read;
+use crate::reading::read_within;
 use crate::size;
 
 /// The extension of rule files.
@@ -24,8 +23,8 @@ pub(crate) fn is_rule_file(path: &Path) -> bool {
 }
 
 /// The text of a rule file.
-pub(crate) fn text(path: &Path, interrupt: &Interrupt) -> Result<String, Failure> {
-    let bytes = read(path, ReadMode::Memory, interrupt)?;
+pub(crate) fn text(path: &Path, execution: &Execution) -> Result<String, Failure> {
+    let bytes = read_within(path, execution)?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         Failure::new(format_args!("this is not UTF-8: {error}")).about(&display_name(path))
     })?;
@@ -33,26 +32,26 @@ pub(crate) fn text(path: &Path, interrupt: &Interrupt) -> Result<String, Failure
 }
 
 /// The rules of a file, each of which must lower the cost.
-pub(crate) fn load(path: &Path, registry: &Registry, interrupt: &Interrupt) -> Result<RuleSet, Failure> {
-    load_by(RuleSet::parse_with, path, registry, interrupt)
+pub(crate) fn load(path: &Path, registry: &Registry, execution: &Execution) -> Result<RuleSet, Failure> {
+    load_by(RuleSet::parse_with, path, registry, execution)
 }
 
 /// The rules of a file, which are applied whatever they cost.
 pub(crate) fn load_whatever_cost(
     path: &Path,
     registry: &Registry,
-    interrupt: &Interrupt,
+    execution: &Execution,
 ) -> Result<RuleSet, Failure> {
-    load_by(RuleSet::parse_whatever_cost, path, registry, interrupt)
+    load_by(RuleSet::parse_whatever_cost, path, registry, execution)
 }
 
 fn load_by(
     parse: fn(&str, &Registry) -> Result<RuleSet, RuleFileError>,
     path: &Path,
     registry: &Registry,
-    interrupt: &Interrupt,
+    execution: &Execution,
 ) -> Result<RuleSet, Failure> {
-    let text = text(path, interrupt)?;
+    let text = text(path, execution)?;
     parse(&text, registry).map_err(|error| {
         Failure::of_text(&display_name(path), error.into_findings(), text.clone().into_bytes().into())
     })

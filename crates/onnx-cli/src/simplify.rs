@@ -59,10 +59,11 @@ pub(crate) struct SimplifyArgs {
 }
 
 pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let interrupt = args.edits.input.bounds.interrupt();
-    let registry = args.edits.documents.registry(&interrupt)?;
+    let execution = args.edits.input.bounds.execution();
+    let registry = args.edits.documents.registry(&execution)?;
     let mut rules = RuleSet::standard().map_err(Failure::defect)?;
-    let target = (args.target != "none").then(|| targets::load(&args.target, &interrupt)).transpose()?;
+    let target =
+        (args.target != "none").then(|| targets::load(&args.target, &execution.interrupt)).transpose()?;
     let idioms = target.as_deref().map(targets::idioms).transpose()?;
     let fitted = |rules: RuleSet| match &target {
         Some(target) => target.fitted(rules),
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &SimplifyArgs, out: &mut Out) -> Result<Outcome, Failure
     };
     rules = fitted(rules);
     for path in &args.edits.rules {
-        rules = rules.and(&rule_files::load(path, &registry, &interrupt)?);
+        rules = rules.and(&rule_files::load(path, &registry, &execution)?);
     }
     if let Some(target) = &target {
         rules = rules.with_costs(target.all_costs());

@@ -36,6 +36,7 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
     check(args)?;
     let directory = args.output.output_file.as_deref();
     args.output.report.check(Some(&args.input_file), directory, out)?;
+    out.hold_summaries();
     let progress = Progress::start("splitting", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
@@ -158,7 +159,7 @@ fn write(
     let mut staged = Vec::new();
     for (part, path) in splitting.parts().zip(&paths) {
         loaded.model = part.map_err(Failure::new)?.model;
-        let weights = placed(args, &loaded, path);
+        let weights = placed(&args.output.weights.weights, &loaded, path);
         let placement =
             Placement { path, format, effect, weights: &weights, external: &ExternalArgs::DEFAULT };
         let to = placement.destination(loaded.execution.clone(), args.output.write, inputs.clone());
@@ -198,9 +199,9 @@ fn check(args: &ExtractArgs) -> Result<(), Failure> {
 }
 
 /// Where the weights of a part are. External data in another directory is copied as far as the part uses it.
-fn placed(args: &ExtractArgs, loaded: &Loaded, path: &Path) -> Weights {
-    let weights = &args.output.weights.weights;
-    let is_near = loaded.place.directory().is_some_and(|directory| weights::is_beside(directory, path));
+pub(crate) fn placed(weights: &Weights, loaded: &Loaded, path: &Path) -> Weights {
+    let is_near = is_stream(path)
+        || loaded.place.directory().is_some_and(|directory| weights::is_beside(directory, path));
     match weights {
         Weights::Auto if !is_near && weights::external_locations(loaded) > 0 => Weights::External(None),
         other => other.clone(),

@@ -17,7 +17,8 @@ use crate::format::Format;
 use crate::input::{is_stdin, is_stream};
 use crate::output::Out;
 use crate::progress::Progress;
-use crate::{interrupt, size};
+use crate::writing::{self, Stream};
+use crate::{interrupt, size, weights};
 
 /// The most bytes that protobuf's readers take for a model.
 pub(crate) const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
@@ -41,8 +42,17 @@ pub(crate) struct Destination<'a> {
     pub(crate) execution: Execution,
     /// With [`Effect::DryRun`], they change nothing.
     pub(crate) options: WriteOptions,
-    /// The size of the file that the model was read from, if the size of the output is worth a comparison.
-    pub(crate) before: Option<u64>,
+    /// The size of the model that was read, if the size of the output is worth a comparison.
+    pub(crate) before: Option<SizeBefore>,
+}
+
+/// The size of a model that was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SizeBefore {
+    /// Bytes of the file.
+    pub(crate) file: u64,
+    /// Bytes of its external data.
+    pub(crate) data: u64,
 }
 
 /// How to write files, none of which an input reads.
@@ -83,7 +93,12 @@ pub(crate) fn write(
     let bytes = bytes.map_err(|failure| failure.or_timeout(&to.execution))?;
     let what = size::plural(model.node_count() as u64, "node");
     let moved: Vec<Moved> = files.iter().map(Moved::from).collect();
-    report_written(to, &Written { format: Some(to.format.id()), what: &what, bytes, files: &moved }, out);
+    let data = weights::data_bytes(model);
+    report_written(
+        to,
+        &Written { format: Some(to.format.id()), what: &what, bytes, data, files: &moved },
+        out,
+    );
     Ok(())
 }
 
@@ -99,13 +114,15 @@ pub(crate) fn stage(
     let bytes = write_model(model, to, files, Some(set), Progress::start("writing", 1), out);
     let bytes = bytes.map_err(|failure| failure.or_timeout(&to.execution))?;
     let what = size::plural(model.node_count() as u64, "node");
-    Ok(Staged { what, bytes, files: files.iter().map(Moved::from).collect() })
+    let data = weights::data_bytes(model);
+    Ok(Staged { what, bytes, data, files: files.iter().map(Moved::from).collect() })
 }
 
 /// A model that was added to files that are written together.
 pub(crate) struct Staged {
     what: String,
     bytes: u64,
+    data: u64,
     files: Vec<Moved>,
 }
 
@@ -113,7 +130,8 @@ impl Staged {
     /// Tells that the files were written.
     pub(crate) fn report(&self, to: &Destination<'_>, out: &mut Out) {
         let format = Some(to.format.id());
-        let written = Written { format, what: &self.what, bytes: self.bytes, files: &self.files };
+        let written =
+            Written { format, what: &self.what, bytes: self.bytes, data: self.data, files: &self.files };
         report_written(to, &written, out);
     }
 }
@@ -183,11 +201,12 @@ pub(crate) fn write_with(
     out: &mut Out,
     contents: &mut dyn FnMut(&Model, &mut dyn Write) -> io::Result<()>,
 ) -> Result<u64, Failure> {
-    let mut bytes = 0;
+    let mut bytes = None;
     let mut counted = |model: &Model, file: &mut dyn Write| {
         let mut counted = Counted::new(file, &to.execution);
         let result = contents(model, &mut counted);
-        bytes = counted.bytes;
+        // A second model takes the place of the first one only until all files are in theirs.
+        bytes.get_or_insert(counted.bytes);
         result
     };
     match to.effect {
@@ -201,7 +220,7 @@ pub(crate) fn write_with(
         }
         _ => save_as(to.path, model, files, &to.options, &mut counted)?,
     }
-    Ok(bytes)
+    Ok(bytes.unwrap_or_default())
 }
 
 /// Writes a text that leaves elements out to a file, which does not replace a model. Returns the number of bytes.
@@ -233,7 +252,8 @@ pub(crate) fn write_message(
         Effect::Write if is_stream(to.path) => stream(to.path, &to.options.inputs, [bytes], out)?,
         _ => write_file(to.path, FileKind::Message, &to.options, |file| file.write_all(bytes))?,
     }
-    let written = Written { format: Some(to.format.id()), what, bytes: bytes.len() as u64, files: &[] };
+    let written =
+        Written { format: Some(to.format.id()), what, bytes: bytes.len() as u64, data: 0, files: &[] };
     report_written(to, &written, out);
     Ok(())
 }
@@ -276,7 +296,9 @@ pub(crate) struct Written<'a> {
     /// What the file has: `27 nodes`.
     pub(crate) what: &'a str,
     pub(crate) bytes: u64,
-    /// The files with its data.
+    /// Bytes of its external data, wherever they are.
+    pub(crate) data: u64,
+    /// The files with its data that were written.
     pub(crate) files: &'a [Moved],
 }
 
@@ -297,6 +319,7 @@ const MAX_READ: u64 = 1 << 20;
 
 /// Tells which files were written: `wrote out.onnx: 27 nodes, 3.2 kB; 18.1 kB in w.data`.
 pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &mut Out) {
+    out.release_summaries();
     let is_written = to.effect == Effect::Write;
     if to.effect != Effect::NoOutput {
         out.output(to.path, written.format, written.bytes, is_written);
@@ -305,8 +328,9 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
         }
     }
     let mut text = format!("{}, {}", written.what, size::bytes(written.bytes));
-    if let Some(before) = to.before {
-        text.push_str(&format!(" ({} before)", size::bytes(before)));
+    let with_data = |before: &SizeBefore| before.data > 0 || written.data > 0;
+    if let Some(before) = to.before.filter(|before| !with_data(before)) {
+        text.push_str(&format!(" ({} before)", size::bytes(before.file)));
     }
     let moved: u64 = written.files.iter().map(|file| file.bytes).sum();
     match written.files {
@@ -317,11 +341,17 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
             text.push_str(&format!("; {} in {files}", size::bytes(moved)));
         }
     }
+    if let Some(before) = to.before.filter(with_data) {
+        let [before, after] = [(before.file, before.data), (written.bytes, written.data)]
+            .map(|(file, data)| size::bytes(file.saturating_add(data)));
+        text.push_str(&format!("; {before} -> {after} with external data"));
+    }
     match to.effect {
         Effect::Write if is_stream(to.path) => {}
         Effect::Write => {
             out.summary(&format!("wrote {}: {text}", to.path.to_string_lossy()));
-            if written.format == Some(Format::Onnxtxt.id()) && written.bytes > MAX_READ {
+            let is_asked = out.collected.command() == "print";
+            if !is_asked && written.format == Some(Format::Onnxtxt.id()) && written.bytes > MAX_READ {
                 out.help("the text has all weights; `onnx print` abridges them, also of a model from a pipe: `-o - | onnx print -`");
             }
         }
@@ -351,9 +381,15 @@ pub(crate) fn stream_with(
         check_standard_output(inputs)?;
         return out.stream(contents);
     }
-    match contents(&mut open_stream(path, inputs)?) {
+    let open = {
+        let (path, inputs) = (path.to_owned(), inputs.clone());
+        // Opening a pipe waits for its reader.
+        move || open_stream(path, &inputs).map_err(|error| error.source)
+    };
+    match writing::write(Stream::Other, out.timeout(), open, contents) {
         // As for standard output: a reader that closes it does not want the rest.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if writing::is_stopped(&error) => Err(error.into()),
         other => other.map_err(|error| cannot_write(path, error).into()),
     }
 }

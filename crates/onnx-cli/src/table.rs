@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use onnx_diag::{Clean, CommandReport, Input, Status};
+use onnx_diag::{Clean, CommandReport, Input, Rule, Severity, Status};
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -27,6 +27,8 @@ enum Source {
     Verdict,
     /// A part of the item of the input, as a JSON pointer.
     Item(&'static str),
+    /// Diagnostics of rules that are errors, also where the command lowers them to warnings.
+    Contradictions,
     /// A number or an expression in the item.
     Amount(&'static str),
     /// The sum of a number over a list in the item.
@@ -73,7 +75,7 @@ const INFER: &[Column] = &[
     column("file", Source::File),
     column("values", Source::Item("/report/values")),
     column("unknown", Source::Item("/report/incomplete")),
-    column("contradictions", Source::Errors),
+    column("contradictions", Source::Contradictions),
     column("verdict", Source::Verdict),
 ];
 
@@ -95,6 +97,17 @@ const REWRITE: &[Column] = &[
     column("verdict", Source::Verdict),
 ];
 
+const EDIT: &[Column] =
+    &[column("file", Source::File), column("bytes", Source::Bytes), column("verdict", Source::Verdict)];
+
+const COMPOSE: &[Column] = &[
+    column("file", Source::File),
+    column("bytes", Source::Bytes),
+    column("before", Source::Item("/nodes_before")),
+    column("after", Source::Item("/nodes_after")),
+    column("verdict", Source::Verdict),
+];
+
 const HASH: &[Column] = &[
     column("file", Source::File),
     column("model", Source::Item("/model")),
@@ -110,6 +123,8 @@ fn columns(command: &str) -> Option<&'static [Column]> {
         "infer" => INFER,
         "convert" => CONVERT,
         "simplify" | "rewrite" => REWRITE,
+        "edit" => EDIT,
+        "extract" | "inline" | "outline" => COMPOSE,
         "hash" => HASH,
         _ => return None,
     })
@@ -121,13 +136,19 @@ pub(crate) fn has_table(command: &str) -> bool {
 }
 
 /// The commands that have tables.
-const COMMANDS: &str = "info, cost, check, infer, convert, simplify, rewrite and hash";
+const COMMANDS: &str =
+    "info, cost, check, infer, convert, simplify, rewrite, edit, extract, inline, outline and hash";
 
 /// Refuses the formats of tables of a command that has none, and a column that is not in its table.
 pub(crate) fn check(command: &str, sort: Option<&str>) -> Result<(), Failure> {
     let Some(columns) = columns(command) else {
-        return Err(Failure::new(format_args!("`onnx {command}` has no table"))
-            .help(format!("{COMMANDS} have; `--format json` is for programs")));
+        let failure = Failure::new(format_args!("`onnx {command}` has no table"));
+        return Err(match command.split(' ').next() {
+            Some("weights") => {
+                failure.help("`onnx weights list` and `onnx weights stats` sort their lists with `--sort`")
+            }
+            _ => failure.help(format!("{COMMANDS} have; `--format json` is for programs")),
+        });
     };
     let Some(name) = sort.map(|name| name.trim_start_matches('-')) else { return Ok(()) };
     if columns.iter().any(|column| column.name == name) {
@@ -194,6 +215,10 @@ fn cell(
         Source::Bytes => input.bytes.into(),
         Source::Errors => input.findings.counts().errors.into(),
         Source::Warnings => input.findings.counts().warnings.into(),
+        Source::Contradictions => {
+            let counts = input.findings.rule_counts().filter(|count| is_contradiction(count.rule));
+            counts.map(|count| count.found).fold(0, u64::saturating_add).into()
+        }
         Source::Verdict => verdict(report, index, input).into(),
         Source::Item(pointer) | Source::Amount(pointer) => of_item(pointer),
         Source::Sum(pointer, number) => {
@@ -218,12 +243,23 @@ fn verdict(report: &CommandReport, index: usize, input: &Input) -> String {
         return failure.message.clone();
     }
     let mut found = input.findings.diagnostics().iter();
+    // They are warnings of a report, which is made in spite of them.
+    if report.command == "infer"
+        && let Some(found) = found.clone().find(|found| is_contradiction(found.rule))
+    {
+        return format!("{}: {}", found.rule.id(), found.message);
+    }
     let worst = found.clone().map(|found| found.severity).max();
     match found.find(|found| Some(found.severity) == worst && input.findings.has_errors()) {
         Some(found) => format!("{}: {}", found.rule.id(), found.message),
         None if input.findings.has_errors() => Status::Findings.as_str().to_owned(),
         None => Status::Ok.as_str().to_owned(),
     }
+}
+
+/// Whether a rule says that a model contradicts itself.
+fn is_contradiction(rule: &Rule) -> bool {
+    rule.severity == Severity::Error
 }
 
 fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {

@@ -171,7 +171,7 @@ fn last_line(output: &[u8]) -> String {
 }
 
 /// Waits for a process; `None` if the time or an interrupt ended it.
-fn wait(
+pub(crate) fn wait(
     child: &mut Child,
     time: Option<Duration>,
     interrupt: &Interrupt,

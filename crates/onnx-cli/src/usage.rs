@@ -1,6 +1,7 @@
 //! Arguments that are not valid: what is wrong, and what can be written instead.
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::Path;
 
@@ -66,7 +67,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
 
 /// The option of an argument as errors name it: `--set` of `--set <DIM=SIZE>`.
 fn option(argument: &str) -> &str {
-    argument.split([' ', '=']).next().unwrap_or(argument)
+    argument.split([' ', '=', '[']).next().unwrap_or(argument)
 }
 
 /// An argument of a command, by the text with which errors name it.
@@ -172,6 +173,9 @@ fn invalid_value(error: &clap::Error, path: &[String], command: &Command) -> Opt
         Some(ContextValue::Strings(values)) => values.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     };
+    if value.is_empty() && !name.starts_with('-') {
+        return Some(Failure::new("the name of a file is empty").help(see(path)));
+    }
     if value.is_empty() {
         let wanted = argument_of(command, argument).map(placeholder).filter(|wanted| !wanted.is_empty());
         let message = match wanted {
@@ -250,8 +254,21 @@ fn missing(error: &clap::Error, path: &[String], command: &Command) -> Option<Fa
         let message = format!("`{}` needs {} here", path.join(" "), texts.join(" and "));
         return Some(Failure::new(message).help(format!("an option that is given needs it: `{line}`")));
     }
+    let is_stream = |argument: &&String| {
+        let help = argument_of(command, argument).and_then(Arg::get_help).map(ToString::to_string);
+        // A second file is one next to a first one.
+        let first = command.get_positionals().next().map(Arg::get_id);
+        let is_first =
+            argument_of(command, argument).is_some_and(|argument| Some(argument.get_id()) == first);
+        is_first && help.is_some_and(|help| help.contains("standard input"))
+    };
     let example = example(command, &options).or_else(|| example(command, &[]));
+    // The data of another command may wait there.
+    let is_piped = missing.iter().any(|argument| is_stream(&argument)) && !std::io::stdin().is_terminal();
     let help = match example {
+        Some(example) if is_piped => {
+            format!("for example `{example}`; `{} -` reads standard input; {}", path.join(" "), see(path))
+        }
         Some(example) => format!("for example `{example}`; {}", see(path)),
         None => see(path),
     };

@@ -8,7 +8,7 @@ mod stats;
 mod strip;
 pub(crate) mod verbs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
@@ -112,11 +112,29 @@ pub(crate) fn place(loaded: &mut Loaded, to: &Placement<'_>, out: &Out) -> Resul
             Ok(files)
         }
         Weights::Keep => Ok(mention_unreachable(loaded, to.path, "`--weights auto` keeps it reachable", out)),
-        Weights::Embed => embed(loaded, out).map(|()| Vec::new()),
+        Weights::Embed => {
+            mention_stripped(loaded, out);
+            embed(loaded, out).map(|()| Vec::new())
+        }
         Weights::External(_) => {
+            mention_stripped(loaded, out);
             embed(loaded, out)?;
             move_out(&mut loaded.model, to, &loaded.execution.limits.clone(), out)
         }
+    }
+}
+
+/// Warns of weights without elements, which cannot be moved.
+fn mention_stripped(loaded: &Loaded, out: &Out) {
+    let mut count = 0;
+    tensors::for_each(&loaded.model, |_, tensor| {
+        count += u64::from(tensor.is_external() && external_location(tensor).is_none());
+    });
+    if count > 0 {
+        let tensors = size::plural(count, "tensor");
+        let help = "`onnx weights import MODEL WEIGHTS` puts the elements back, and `--generate` makes others in their place";
+        let verb = if count == 1 { "stays" } else { "stay" };
+        out.warning(&format!("{tensors} {verb} without elements, which were stripped"), Some(help));
     }
 }
 
@@ -231,6 +249,20 @@ pub(crate) fn external_locations(loaded: &Loaded) -> u64 {
     let mut count = 0;
     tensors::for_each(&loaded.model, |_, tensor| count += u64::from(external_location(tensor).is_some()));
     count
+}
+
+/// Bytes of the external data of a model; elements that several tensors share count once.
+pub(crate) fn data_bytes(model: &Model) -> u64 {
+    let (mut seen, mut sum) = (HashSet::new(), 0_u64);
+    tensors::for_each(model, |_, tensor| {
+        let Some(location) = external_location(tensor) else { return };
+        let Payload::External(data) = tensor.payload() else { return };
+        if seen.insert((location, data.offset().unwrap_or_default())) {
+            let length = data.length().ok().flatten().or_else(|| tensor.byte_len());
+            sum = sum.saturating_add(length.unwrap_or_default());
+        }
+    });
+    sum
 }
 
 /// The file of the elements of a tensor; a tensor without elements has none.

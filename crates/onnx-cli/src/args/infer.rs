@@ -1,5 +1,6 @@
 //! Arguments of `onnx infer`.
 
+use std::num::IntErrorKind;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -35,7 +36,8 @@ pub(crate) struct InferArgs {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) documents: DocumentArgs,
-    /// Compare the types of inputs with what operators take as well.
+    /// Refuse inputs of types that an operator does not take or that differ; without this, what would follow from inputs that
+    /// differ is unknown, with a warning.
     #[arg(long, hide_short_help = true)]
     pub(crate) check_types: bool,
     /// Do not propagate the elements of small tensors: sizes that are computed in the graph stay unknown.
@@ -97,8 +99,14 @@ impl InferArgs {
 /// Reads `NAME=N`.
 fn size_of(text: &str) -> Result<(String, i64), String> {
     let (name, size) = text.rsplit_once('=').ok_or("write the name and the size, as in `batch=1`")?;
-    match size.parse() {
-        Ok(size) if size >= 0 && !name.is_empty() => Ok((name.to_owned(), size)),
+    if name.is_empty() {
+        return Err("write the name before the size, as in `batch=1`".to_owned());
+    }
+    match size.parse::<i64>() {
+        Ok(size) if size >= 0 => Ok((name.to_owned(), size)),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
+            Err(format!("`{size}` is too large: a size has 63 bits"))
+        }
         _ => Err(format!("`{size}` is not a size: write a number that is not negative")),
     }
 }

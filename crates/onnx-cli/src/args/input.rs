@@ -7,7 +7,7 @@ use onnx_codec::ReadMode;
 use onnx_diag::{Caps, Policy};
 use onnx_ir::Model;
 use onnx_schema::Registry;
-use onnx_types::Interrupt;
+use onnx_types::Execution;
 
 use crate::exit::Failure;
 use crate::format::Format;
@@ -49,23 +49,23 @@ pub(crate) struct DocumentArgs {
 
 impl DocumentArgs {
     /// The operators of ONNX, onnxruntime and the documents.
-    pub(crate) fn registry(&self, interrupt: &Interrupt) -> Result<Registry, Failure> {
-        documents::registry_with_onnxruntime(&self.ops, interrupt)
+    pub(crate) fn registry(&self, execution: &Execution) -> Result<Registry, Failure> {
+        documents::registry_with_onnxruntime(&self.ops, execution)
     }
 
     /// The operators, for a model that is not written: the function bodies of the documents that it calls are added to it.
     pub(crate) fn registry_with_bodies(
         &self,
         model: &mut Model,
-        interrupt: &Interrupt,
+        execution: &Execution,
     ) -> Result<Registry, Failure> {
-        self.link(model, interrupt)?;
-        self.registry(interrupt)
+        self.link(model, execution)?;
+        self.registry(execution)
     }
 
     /// Adds the function bodies of the documents that a model calls.
-    pub(crate) fn link(&self, model: &mut Model, interrupt: &Interrupt) -> Result<LinkedBodies, Failure> {
-        LinkedBodies::add(&self.ops, model, interrupt)
+    pub(crate) fn link(&self, model: &mut Model, execution: &Execution) -> Result<LinkedBodies, Failure> {
+        LinkedBodies::add(&self.ops, model, execution)
     }
 }
 

@@ -139,6 +139,9 @@ impl<F: Args + OutputFormat> ModelOutputArgs<F> {
                 Placement { path, format, effect: Effect::NoOutput, weights, external }
             }
         };
+        if placement.effect == Effect::Write {
+            out.hold_summaries();
+        }
         match placement.effect {
             Effect::Write if is_stream(placement.path) => out.be_brief(),
             Effect::Write => {}

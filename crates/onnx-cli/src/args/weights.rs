@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::{InPlaceArgs, InputArgs, ModelOutputArgs, OutputArgs};
+use crate::limits::LimitArgs;
 use crate::report::{ReportArgs, ReportFormat};
 use crate::size;
 
@@ -65,6 +66,18 @@ impl WeightsCommandArgs {
             WeightsCommand::Export(args) => &args.chosen.input_file,
             WeightsCommand::Import(args) => &args.input_file,
             WeightsCommand::Strip(args) => &args.chosen.input_file,
+        }
+    }
+
+    /// The limits and the timeout.
+    pub(crate) fn bounds(&self) -> &LimitArgs {
+        match &self.command {
+            WeightsCommand::List(args) => &args.chosen.input.bounds,
+            WeightsCommand::Show(args) => &args.chosen.input.bounds,
+            WeightsCommand::Stats(args) => &args.chosen.input.bounds,
+            WeightsCommand::Export(args) => &args.chosen.input.bounds,
+            WeightsCommand::Import(args) => &args.input.bounds,
+            WeightsCommand::Strip(args) => &args.chosen.input.bounds,
         }
     }
 

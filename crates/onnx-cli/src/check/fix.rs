@@ -91,14 +91,14 @@ pub(super) fn repair_into(args: &CheckArgs, out: &mut Out) -> Result<Option<Path
     placement.check()?;
     let inputs = loaded.files()?;
     let text = changes(&mut loaded, false)?;
+    let to = placement.destination(loaded.execution.clone(), OutputArgs::default(), inputs);
+    let files = weights::place(&mut loaded, &placement, out)?;
+    store::write(&loaded.model, &to, &files, Progress::start("repairing", 1), out)?;
     match out.is_for_people() {
         true if !out.is_quiet() => out.text(&text)?,
         true => {}
         false => out.aside(&text),
     }
-    let to = placement.destination(loaded.execution.clone(), OutputArgs::default(), inputs);
-    let files = weights::place(&mut loaded, &placement, out)?;
-    store::write(&loaded.model, &to, &files, Progress::start("repairing", 1), out)?;
     Ok(Some(output.clone()))
 }
 

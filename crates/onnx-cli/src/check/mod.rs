@@ -2,6 +2,7 @@
 
 mod claim;
 mod fix;
+mod idle;
 mod mechanical;
 mod model;
 mod operator_set;
@@ -24,7 +25,6 @@ use crate::change::TEXT_CAPS;
 use crate::exit::{Failure, Faults, Outcome};
 use crate::format::Format;
 use crate::input::{Loaded, display_name, expand, load_as};
-use crate::ops::documents;
 use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
@@ -35,43 +35,25 @@ pub(crate) use mechanical::is_fixable;
 pub(crate) use model::ModelChecks;
 
 use fix::Repaired;
+use idle::Content;
 use report::Totals;
 
-/// Refuses options that would have no effect.
-fn refuse_idle(args: &CheckArgs) -> Result<(), Failure> {
-    if args.part == Part::Model && (args.ir_version.is_some() || !args.opsets.is_empty()) {
-        return Err(Failure::new("a model states its IR version and its operator sets itself")
-            .help("`--ir-version` and `--opset` are for parts: see `--as`"));
-    }
-    if args.part != Part::Model && !args.shapes.is_empty() {
-        return Err(Failure::new("`--shapes` is for whole models, and a part of one is given")
-            .help("leave `--shapes` or `--as` away"));
-    }
-    let of_specification = [(args.notes, "--notes"), (args.recommendations, "--recommendations")];
-    let given = of_specification.into_iter().find(|(is_given, _)| *is_given);
-    match given.filter(|_| args.profile == RuleProfile::Reference) {
-        Some((_, option)) => Err(Failure::new(format_args!(
-            "`{option}` is not for `--profile reference`: the reference reports errors only"
-        ))
-        .help("leave one of them out")),
-        None => Ok(()),
-    }
-}
-
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let interrupt = args.input.bounds.interrupt();
-    let target = args.target.as_deref().map(|name| targets::load(name, &interrupt)).transpose()?;
+    let execution = args.input.bounds.execution();
+    let target = args.target.as_deref().map(|name| targets::load(name, &execution.interrupt)).transpose()?;
     let mut policy = args.input.severity.policy(severities(args, target.as_deref())?)?;
     if !args.notes {
         policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
     }
-    refuse_idle(args)?;
-    let registry = args.documents.registry(&interrupt)?;
+    idle::refuse(args)?;
+    let registry = args.documents.registry(&execution)?;
     let extensions: &[&str] =
         if args.part == Part::Model { &["onnx", "onnxops", "onnxrules"] } else { &["pb"] };
+    let files = expand(&args.files, extensions);
+    idle::refuse_for(args, &files)?;
     let files = match fix::repair_into(args, out)? {
         Some(repaired) => vec![Ok(repaired)],
-        None => expand(&args.files, extensions),
+        None => files,
     };
     let progress = Progress::start("checking", files.len());
     let mut totals = Totals::of(files.len());
@@ -90,7 +72,11 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
             if out.is_for_people() && out.is_quiet() && !sink.has_errors() {
                 // Only errors are wanted.
             } else if out.is_for_people() {
-                let text = report::text(args, &name, &sink, (source.as_deref(), &repairable))?;
+                let mut shown = sink.clone();
+                if out.is_quiet() {
+                    shown.retain_errors();
+                }
+                let text = report::text(args, &name, &shown, (source.as_deref(), &repairable))?;
                 progress.aside(|| out.text(&repaired.text).and_then(|()| out.text(&text)))?;
             } else {
                 progress.aside(|| out.aside(&repaired.text));
@@ -136,12 +122,13 @@ fn checked(
     policy: &Policy,
     (registry, target): (&Registry, Option<&Target>),
 ) -> Result<Checked, Failure> {
-    if args.part == Part::Model && rule_files::is_rule_file(path) {
+    let content = Content::of(path, args);
+    if content == Content::Rules {
         if args.fix {
             return Err(Failure::new("only models are repaired").about(&display_name(path)));
         }
         let execution = args.input.bounds.execution();
-        let text = rule_files::text(path, &execution.interrupt)?;
+        let text = rule_files::text(path, &execution)?;
         let mut sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
         rule_files::check(&text, args.prove.then_some(&execution), registry, &mut sink);
         execution.interrupt.check()?;
@@ -155,14 +142,14 @@ fn checked(
             repairable: Vec::new(),
         });
     }
-    if args.part == Part::Model && args.input.from.is_none() && documents::is_document(path) {
+    if content == Content::OperatorSet {
         if args.fix {
             return Err(Failure::new("only models are repaired")
                 .about(&display_name(path))
                 .help("leave `--fix` away to see what is wrong with the document"));
         }
         let sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
-        return operator_set::check(path, sink, registry, &args.input.bounds.interrupt());
+        return operator_set::check(path, sink, registry, &args.input.bounds.execution());
     }
     let is_repaired = args.output_file.is_some() && !args.dry_run;
     let mut repaired = if args.fix && !is_repaired { fix::repair(path, args)? } else { Repaired::default() };

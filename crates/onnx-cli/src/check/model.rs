@@ -1,16 +1,12 @@
 //! What is wrong with a model, for whatever asks: `onnx check`, and the rows of `onnx scan`.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
-use onnx_codec::FileSource;
 use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Severity, Sink};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference};
 use onnx_types::Limits;
-use onnx_types::tensor::{DataError, DataSource};
 
 use crate::exit::Failure;
 use crate::format::Format;
@@ -30,52 +26,6 @@ pub(crate) struct ModelChecks<'a> {
     pub(crate) recommendations: bool,
     /// Whether all elements are checked, which reads them.
     pub(crate) data: bool,
-    /// The first limit that external data exceeded.
-    pub(crate) exceeded: Exceeded,
-}
-
-/// The first limit that external data exceeded: for the checker it is a file that cannot be read, and inference does without the
-/// elements.
-#[derive(Clone, Default)]
-pub(crate) struct Exceeded(Arc<Mutex<Option<DataError>>>);
-
-impl Exceeded {
-    fn noted<T>(&self, result: Result<T, DataError>) -> Result<T, DataError> {
-        if let Err(error) = &result
-            && error.limit().is_some()
-        {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
-        }
-        result
-    }
-}
-
-/// The files of a model, which note the limit that they exceed.
-struct NotedFiles {
-    files: FileSource,
-    exceeded: Exceeded,
-}
-
-impl DataSource for NotedFiles {
-    fn read(&self, location: &str, offset: u64, length: Option<u64>) -> Result<Bytes, DataError> {
-        self.exceeded.noted(self.files.read(location, offset, length))
-    }
-
-    fn len(&self, location: &str) -> Result<u64, DataError> {
-        self.exceeded.noted(self.files.len(location))
-    }
-
-    fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
-        self.exceeded.noted(self.files.admit(location, length))
-    }
-
-    fn hold(&self, bytes: Bytes) -> Bytes {
-        self.files.hold(bytes)
-    }
-
-    fn release(&self, bytes: &[u8]) {
-        self.files.release(bytes);
-    }
 }
 
 impl<'a> ModelChecks<'a> {
@@ -90,19 +40,7 @@ impl<'a> ModelChecks<'a> {
             opset_compatibility: true,
             recommendations: false,
             data: false,
-            exceeded: Exceeded::default(),
         }
-    }
-
-    /// Fails if external data exceeded a limit.
-    pub(crate) fn require_data_within_limits(&self) -> Result<(), Failure> {
-        let exceeded = self.exceeded.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        exceeded.map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    /// The external data of the model.
-    fn files(&self, loaded: &Loaded) -> Result<NotedFiles, Failure> {
-        Ok(NotedFiles { files: loaded.source()?, exceeded: self.exceeded.clone() })
     }
 
     /// Where diagnostics are reported.
@@ -159,13 +97,13 @@ impl<'a> ModelChecks<'a> {
             // A model from a stream is checked without its data.
             return Ok(None);
         }
-        let files = ExternalFiles::new(self.files(loaded)?);
+        let files = ExternalFiles::new(loaded.source()?);
         Ok(Some(if self.data { files.with_digests() } else { files }))
     }
 
     /// Adds what inference finds, and returns it. The reference follows no elements there.
     pub(crate) fn infer(&self, loaded: &Loaded, sink: &mut Sink) -> Result<Inference, Failure> {
-        let source = self.files(loaded)?;
+        let source = loaded.source()?;
         let mut options = InferOptions::default().with_data(&source).with_registry(self.registry);
         options.check_types = true;
         options.values = self.profile == Profile::Spec;

@@ -6,7 +6,7 @@ use onnx_check::{CheckOptions, check_operator_set};
 use onnx_codec::operator_set::declared;
 use onnx_diag::Sink;
 use onnx_schema::Registry;
-use onnx_types::Interrupt;
+use onnx_types::Execution;
 
 use super::Checked;
 use super::fix::Repaired;
@@ -20,9 +20,9 @@ pub(super) fn check(
     path: &Path,
     mut sink: Sink,
     registry: &Registry,
-    interrupt: &Interrupt,
+    execution: &Execution,
 ) -> Result<Checked, Failure> {
-    let Read { document, signatures, findings } = documents::load(path, interrupt)?;
+    let Read { document, signatures, findings } = documents::load(path, execution)?;
     let bytes = path.metadata().ok().map(|metadata| metadata.len());
     sink.merge(findings);
     let wrong = |error: &dyn std::fmt::Display| {
@@ -36,7 +36,7 @@ pub(super) fn check(
         Err(failure) => (registry.clone(), Some(failure.about(&display_name(path)))),
     };
     if rules::verify(&document.functions, &mut sink) {
-        let options = CheckOptions::default().with_registry(registry);
+        let options = CheckOptions::default().with_registry(registry).with_execution(execution.clone());
         sink.merge(check_operator_set(&document, &options));
     }
     // What no rule found, such as signatures that are those of another set.

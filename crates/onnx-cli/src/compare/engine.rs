@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use onnx_codec::file::{PrivateFile, PrivateFolder, WriteOptions};
 use onnx_codec::{EncodeOptions, encode};
@@ -12,7 +13,7 @@ use onnx_eval::{Evaluator, Value};
 use onnx_ir::{GraphOutput, ValueId};
 use onnx_select::{Element, Selectors};
 use onnx_shape_infer::InferOptions;
-use onnx_types::TypeKind;
+use onnx_types::{Interrupt, Stopped, TypeKind};
 use serde_json::json;
 
 use super::{CompareArgs, combinations, show, title};
@@ -27,6 +28,7 @@ use crate::run::{
     Given, Inputs, Place, Preparation, Set, Sized, as_failure, eval_options, name, read_given, read_outputs,
     refuse_partial, runs_of, write_values,
 };
+use crate::trial::wait;
 use crate::weights::generate_stripped;
 
 /// Runs a model without optimizations: those of the engine are not what is compared.
@@ -118,29 +120,41 @@ fn warn_of_others(loaded: &Loaded, out: &mut Out) {
 /// The interpreter and the files of another engine.
 struct Engine {
     python: OsString,
-    model: PathBuf,
+    /// The absolute path of the model, or its name in the folder.
+    model: String,
     inputs: PathBuf,
     result: PrivateFile,
+    /// What the interpreter writes to standard error.
+    messages: PrivateFile,
     /// A copy of a model that the engine cannot read as it is.
     _copy: Option<PrivateFile>,
     /// Removed after the files in it.
-    _folder: PrivateFolder,
+    folder: PrivateFolder,
 }
 
 impl Engine {
     fn new(args: &CompareArgs, loaded: &Loaded) -> Result<Self, Failure> {
         let folder = PrivateFolder::new(&std::env::temp_dir(), &interrupt::temporaries())?;
         let is_readable = loaded.format == Format::Onnx && !is_stream(&args.a);
-        let (model, copy) = if is_readable {
-            (args.a.clone(), None)
-        } else {
-            let copy = folder.file(".onnx");
-            copy.write(&encode(&loaded.model, &EncodeOptions::within(&loaded.execution.limits))?)?;
-            (copy.path(), Some(copy))
+        // The engine runs in the folder, and takes text as names.
+        let original =
+            std::path::absolute(&args.a).ok().and_then(|path| path.into_os_string().into_string().ok());
+        let (model, copy) = match original.filter(|_| is_readable) {
+            Some(path) => (path, None),
+            None => {
+                let copy = folder.file(".onnx");
+                copy.write(&encode(&loaded.model, &EncodeOptions::within(&loaded.execution.limits))?)?;
+                (name_of(&copy.path()), Some(copy))
+            }
         };
         let python = args.python.clone().map_or_else(default_python, PathBuf::into_os_string);
+        let python = match Path::new(&python).components().count() {
+            1 => python,
+            _ => std::path::absolute(&python).map_or(python, PathBuf::into_os_string),
+        };
         let (inputs, result) = (folder.file(".npz").path(), folder.file(".npz"));
-        Ok(Self { python, model, inputs, result, _copy: copy, _folder: folder })
+        let messages = folder.file(".log");
+        Ok(Self { python, model, inputs, result, messages, _copy: copy, folder })
     }
 
     /// The outputs of the engine; the inner error is why it does not run the model.
@@ -159,21 +173,15 @@ impl Engine {
         write_values(&place, inputs, inputs.len(), &options, &loaded.execution)?;
         let outputs: Vec<&str> = outputs(loaded).map(|output| name(&loaded.model, output)).collect();
         let job = json!({
-            "model": self.model, "inputs": self.inputs, "names": names,
-            "outputs": outputs, "result": self.result.path(),
+            "model": self.model, "inputs": name_of(&self.inputs), "names": names,
+            "outputs": outputs, "result": name_of(&self.result.path()),
         });
-        let mut command = Command::new(&self.python);
-        command.args(["-c", SCRIPT]).arg(job.to_string()).stdin(Stdio::null());
-        let ran = command.output().map_err(|error| {
-            let python = self.python.to_string_lossy();
-            Failure::new(format_args!("the interpreter `{}` cannot be run: {error}", shown(&python)))
-                .help("`--python PATH` names a Python with the packages onnxruntime and numpy")
-        })?;
-        loaded.execution.interrupt.check()?;
+        let status = self.execute(&job.to_string(), &loaded.execution.interrupt)?;
         // The archive of the inputs is made again for each run.
         let _ = std::fs::remove_file(&self.inputs);
-        if !ran.status.success() {
-            let text = String::from_utf8_lossy(&ran.stderr);
+        if !status.success() {
+            let text = std::fs::read(self.messages.path()).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
             let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
             let last = last.unwrap_or("it ended without a message").to_owned();
             if last.starts_with("No module named") {
@@ -182,14 +190,40 @@ impl Engine {
             }
             return Ok(Err(last));
         }
+        if !self.result.path().exists() {
+            let python = self.python.to_string_lossy();
+            return Err(Failure::new(format_args!("the interpreter `{}` ran nothing", shown(&python)))
+                .help("`--python PATH` names a Python with the packages onnxruntime and numpy"));
+        }
         let found = read_outputs(loaded, &self.result.path());
         Ok(Ok(found?))
     }
+
+    /// Runs the script until the timeout.
+    fn execute(&self, job: &str, interrupt: &Interrupt) -> Result<ExitStatus, Failure> {
+        let failed = |error: io::Error| {
+            let python = self.python.to_string_lossy();
+            Failure::new(format_args!("the interpreter `{}` cannot be run: {error}", shown(&python)))
+                .help("`--python PATH` names a Python with the packages onnxruntime and numpy")
+        };
+        let mut command = Command::new(&self.python);
+        command.args(["-c", SCRIPT, job]).current_dir(self.folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let mut child = command.stderr(self.messages.create()?).spawn().map_err(failed)?;
+        let status = wait(&mut child, None, interrupt).map_err(failed)?;
+        status.ok_or_else(|| Stopped.into())
+    }
+}
+
+/// The name of a file in the folder, whose own path need not be text.
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The interpreter that the environment names, or `python3`.
 fn default_python() -> OsString {
-    std::env::var_os("ONNX_PYTHON").unwrap_or_else(|| OsString::from("python3"))
+    let named = std::env::var_os("ONNX_PYTHON").filter(|name| !name.is_empty());
+    named.unwrap_or_else(|| OsString::from("python3"))
 }
 
 fn outputs(loaded: &Loaded) -> impl Iterator<Item = ValueId> + '_ {
@@ -203,7 +237,7 @@ fn all(
     sets: &[Vec<Set>],
     engine: &Engine,
 ) -> Result<Vec<Run>, Failure> {
-    let registry = args.documents.registry(&a.execution.interrupt)?;
+    let registry = args.documents.registry(&a.execution)?;
     let source = a.source()?;
     let inference = a.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
     let seed = args.feeds.seed.unwrap_or_default();

@@ -95,9 +95,9 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| a.report_complete(&args.input.severity, out))?;
     progress.aside(|| b.report_complete(&args.input.severity, out))?;
     progress.aside(|| generate_stripped(&mut a, out).and_then(|()| generate_stripped(&mut b, out)))?;
-    let registry = args.documents.registry(&args.input.bounds.interrupt())?;
+    let registry = args.documents.registry(&args.input.bounds.execution())?;
     for loaded in [&mut a, &mut b] {
-        args.documents.link(&mut loaded.model, &loaded.execution.interrupt)?;
+        args.documents.link(&mut loaded.model, &loaded.execution)?;
     }
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;

@@ -356,7 +356,8 @@ impl Unmatched {
     fn help(&self) -> String {
         match &self.suggestion {
             Some(map) => format!("inputs are matched by name; `{map}` pairs them in order"),
-            None => "inputs are matched by name: `--map A=B` pairs two, `--feed NAME=FILE` gives a value"
+            None => "inputs are matched by name: `--map A=B` pairs two; \
+                     `onnx edit MODEL --remove-input NAME=FILE -o NEW` gives the second model a constant in its place"
                 .to_owned(),
         }
     }

@@ -14,6 +14,8 @@ use crate::output::Out;
 use crate::run::{Set, parse_set};
 use crate::{jobs, wrap};
 
+pub(crate) use sizes::bind;
+
 pub(crate) fn run(args: &CostArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let set: Vec<Set> =
         args.sizes.iter().map(|text| parse_set(text)).collect::<Result<Vec<_>, _>>()?.concat();
@@ -30,9 +32,9 @@ pub(crate) fn run(args: &CostArgs, out: &mut Out) -> Result<Outcome, Failure> {
 }
 
 fn measured(loaded: &mut Loaded, args: &CostArgs, set: &[Set]) -> Result<Cost, Failure> {
-    let sizes = sizes::bind(&mut loaded.model, set)?;
+    let sizes = bind(&mut loaded.model, set)?;
     let source = loaded.source()?;
-    let registry = args.documents.registry_with_bodies(&mut loaded.model, &loaded.execution.interrupt)?;
+    let registry = args.documents.registry_with_bodies(&mut loaded.model, &loaded.execution)?;
     let options = CostOptions::default()
         .with_registry(&registry)
         .with_data(&source)

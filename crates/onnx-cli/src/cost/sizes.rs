@@ -5,12 +5,12 @@ use onnx_types::{Dim, Symbol, Type, TypeKind};
 
 use crate::dimensions;
 use crate::exit::Failure;
-use crate::infer::variable_sizes;
+use crate::infer::{require_consistent, variable_sizes};
 use crate::output::shown;
 use crate::run::{Set, name};
 
 /// The sizes of variables that the user sets. An axis without a variable gets its size in the type of the input.
-pub(super) fn bind(model: &mut Model, set: &[Set]) -> Result<Vec<(Symbol, i64)>, Failure> {
+pub(crate) fn bind(model: &mut Model, set: &[Set]) -> Result<Vec<(Symbol, i64)>, Failure> {
     let mut named = Vec::new();
     let mut sizes = Vec::new();
     for (dim, size) in set {
@@ -20,6 +20,7 @@ pub(super) fn bind(model: &mut Model, set: &[Set]) -> Result<Vec<(Symbol, i64)>,
         }
     }
     sizes.extend(variable_sizes(model, &named)?);
+    require_consistent(model, &sizes)?;
     Ok(sizes)
 }
 

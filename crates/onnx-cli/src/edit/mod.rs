@@ -453,7 +453,10 @@ fn unknown_type(text: &str, ty: &str, otherwise: &str) -> Option<Failure> {
     let word = words.find(|word| !names.iter().any(|name| name == word) && !KINDS.contains(word))?;
     let help = match onnx_schema::suggest_type(word) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => otherwise.to_owned(),
+        None => {
+            let types: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("{otherwise}; the element types are {}", types.join(", "))
+        }
     };
     let message = format!("`{}`: the type is not known: `{}`", shown(text), shown(word));
     Some(Failure::new(message).help(help))

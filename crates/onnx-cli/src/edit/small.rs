@@ -321,7 +321,13 @@ fn layouts(model: &Model, text: &str) -> Result<Vec<Layout>, Failure> {
         () if wanted.eq_ignore_ascii_case(first) => Some((first, last)),
         () => None,
     });
-    let (outer, inner) = pair.ok_or_else(malformed)?;
+    let unknown = || {
+        Failure::new(format_args!("`{}` is not a layout", shown(wanted))).help(
+            "the layouts are `NCL`, `NCHW` and `NCDHW`, with the channels behind the batch, and `NLC`, `NHWC` and `NDHWC`, with \
+             the channels last: a letter for each axis",
+        )
+    };
+    let (outer, inner) = pair.ok_or_else(unknown)?;
     super::ports_of(model, name)?.into_iter().map(|value| layout(model, value, outer, inner)).collect()
 }
 

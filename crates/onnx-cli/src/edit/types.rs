@@ -51,12 +51,15 @@ pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, 
     let mut changed = Vec::new();
     for (name, elem) in wanted {
         let before = port_type(model, &name);
+        let is_input = is_input(model, &name);
         if before == Some(elem) {
             continue;
         }
         let casts = retype(model, &name, elem)?;
-        let is_cut = before.is_some_and(ElemType::is_float)
-            && matches!(elem.class(), ElemClass::Int | ElemClass::Uint);
+        // An input is converted to the type that the nodes take, an output from the type that they give.
+        let (from, to) = if is_input { (Some(elem), before) } else { (before, Some(elem)) };
+        let is_integer = |elem: ElemType| matches!(elem.class(), ElemClass::Int | ElemClass::Uint);
+        let is_cut = from.is_some_and(ElemType::is_float) && to.is_some_and(is_integer);
         let how = match (casts, is_cut) {
             (0, _) => "",
             (_, true) => ", with a cast that cuts off fractions",
@@ -65,6 +68,11 @@ pub(super) fn apply(model: &mut Model, texts: &[String]) -> Result<Vec<String>, 
         changed.push(format!("the type of `{}` to {elem}{how}", shown(&name)));
     }
     Ok(changed)
+}
+
+fn is_input(model: &Model, name: &str) -> bool {
+    let (inputs, _) = super::interface(model);
+    inputs.into_iter().any(|value| model.str(model.value(value).name()) == name)
 }
 
 /// The element type of the input or output of a name.

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
 fn show(loaded: &mut Loaded, args: &InfoArgs, is_first: bool, out: &mut Out) -> Result<(), Failure> {
     let mut facts = gather::gather(loaded);
     if args.versions {
-        let registry = documents::registry_with_onnxruntime(&[], &loaded.execution.interrupt)?;
+        let registry = documents::registry_with_onnxruntime(&[], &loaded.execution)?;
         let setting = Setting { registry: &registry, execution: &loaded.execution };
         let sets = versions::facts(&loaded.model, setting);
         facts.versions = Some(sets.map_err(|failure| failure.about(&facts.file))?);

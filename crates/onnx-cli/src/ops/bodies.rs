@@ -6,7 +6,7 @@ use onnx_check::{CheckOptions, check_operator_set};
 use onnx_functions::link;
 use onnx_ir::{FunctionId, Model, OperatorSetDocument};
 use onnx_schema::{Registry, normalize_domain};
-use onnx_types::Interrupt;
+use onnx_types::Execution;
 
 use super::documents;
 use crate::exit::Failure;
@@ -24,11 +24,11 @@ pub(crate) struct LinkedBodies {
 
 impl LinkedBodies {
     /// Adds the bodies that the model calls and does not define.
-    pub(crate) fn add(files: &[PathBuf], model: &mut Model, interrupt: &Interrupt) -> Result<Self, Failure> {
+    pub(crate) fn add(files: &[PathBuf], model: &mut Model, execution: &Execution) -> Result<Self, Failure> {
         let stated = model.info().ir_version;
         let mut documents = Vec::new();
         for file in files {
-            documents.push((file, valid(file, interrupt)?));
+            documents.push((file, valid(file, execution)?));
         }
         let mut functions = Vec::new();
         // The body of one document can call operators of another one.
@@ -69,8 +69,8 @@ impl LinkedBodies {
 }
 
 /// A document without errors.
-fn valid(file: &Path, interrupt: &Interrupt) -> Result<OperatorSetDocument, Failure> {
-    let document = documents::load(file, interrupt)?.document;
+fn valid(file: &Path, execution: &Execution) -> Result<OperatorSetDocument, Failure> {
+    let document = documents::load(file, execution)?.document;
     if check_operator_set(&document, &CheckOptions::default()).has_errors() {
         return Err(Failure::new("the document has errors")
             .about(&display_name(file))

@@ -7,18 +7,16 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use onnx_codec::file::{FileKind, FileSet, write_file};
 use onnx_codec::operator_set::declared;
-use onnx_codec::{
-    DecodeOptions, EncodeOptions, ReadMode, WriteOptions, decode_operator_set, encode_operator_set,
-};
+use onnx_codec::{DecodeOptions, EncodeOptions, WriteOptions, decode_operator_set, encode_operator_set};
 use onnx_diag::Sink;
 use onnx_formats::{signatures_from_json, signatures_to_json};
 use onnx_ir::OperatorSetDocument;
 use onnx_schema::{OperatorSet, Registry};
-use onnx_types::Interrupt;
+use onnx_types::Execution;
 
 use crate::exit::Failure;
 use crate::input::display_name;
-use crate::reading::read;
+use crate::reading::read_within;
 
 /// A document that was read.
 pub(crate) struct Read {
@@ -30,11 +28,11 @@ pub(crate) struct Read {
 }
 
 /// The standard operators with those of documents laid over them.
-pub(crate) fn registry(files: &[PathBuf], interrupt: &Interrupt) -> Result<Registry, Failure> {
+pub(crate) fn registry(files: &[PathBuf], execution: &Execution) -> Result<Registry, Failure> {
     let mut registry = Registry::standard();
     for file in files {
         let about = |failure: Failure| failure.about(&display_name(file));
-        let Read { document, signatures, .. } = load(file, interrupt)?;
+        let Read { document, signatures, .. } = load(file, execution)?;
         let set = declared(&document, signatures.as_ref()).map_err(Failure::new).map_err(|failure| {
             about(failure).help("`onnx check FILE.onnxops` reports what is wrong with a document")
         })?;
@@ -53,24 +51,24 @@ pub(crate) fn registry(files: &[PathBuf], interrupt: &Interrupt) -> Result<Regis
 /// Builds of onnxruntime differ in which operators they have, so others are accepted.
 pub(crate) fn registry_with_onnxruntime(
     files: &[PathBuf],
-    interrupt: &Interrupt,
+    execution: &Execution,
 ) -> Result<Registry, Failure> {
-    onnx_quantize::with_onnxruntime(&registry(files, interrupt)?).map_err(Failure::defect)
+    onnx_quantize::with_onnxruntime(&registry(files, execution)?).map_err(Failure::defect)
 }
 
 /// Reads a document, and its companion where that exists.
-pub(crate) fn load(path: &Path, interrupt: &Interrupt) -> Result<Read, Failure> {
+pub(crate) fn load(path: &Path, execution: &Execution) -> Result<Read, Failure> {
     let about = |failure: Failure| failure.about(&display_name(path));
-    let bytes = encoded(path, read(path, ReadMode::Memory, interrupt)?).map_err(about)?;
-    let decoded = decode_operator_set(bytes, &DecodeOptions::default())
+    let bytes = encoded(path, read_within(path, execution)?).map_err(about)?;
+    let decoded = decode_operator_set(bytes, &DecodeOptions::default().with_execution(execution.clone()))
         .map_err(|error| about(not_a_document(error.into())))?;
     let companion = companion(path);
-    let signatures = if companion.exists() { Some(signatures(&companion, interrupt)?) } else { None };
+    let signatures = if companion.exists() { Some(signatures(&companion, execution)?) } else { None };
     Ok(Read { document: decoded.document, findings: decoded.findings, signatures })
 }
 
-fn signatures(path: &Path, interrupt: &Interrupt) -> Result<OperatorSet, Failure> {
-    let bytes = read(path, ReadMode::Memory, interrupt)?;
+fn signatures(path: &Path, execution: &Execution) -> Result<OperatorSet, Failure> {
+    let bytes = read_within(path, execution)?;
     let text = std::str::from_utf8(&bytes).map_err(Failure::new);
     let set = text.and_then(|text| signatures_from_json(text).map_err(Failure::new));
     set.map_err(|failure| {

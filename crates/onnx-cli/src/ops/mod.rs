@@ -13,7 +13,7 @@ use onnx_codec::InputFiles;
 use onnx_codec::operator_set::{document, document_of_functions};
 use onnx_ir::OperatorSetDocument;
 use onnx_schema::{OperatorSet, Registry};
-use onnx_types::Interrupt;
+use onnx_types::Execution;
 
 use crate::args::{InputArgs, SeverityArgs};
 use crate::exit::{Failure, Outcome};
@@ -26,7 +26,7 @@ use crate::store;
 use args::{ExportArgs, OpsArgs, OpsCommand};
 
 pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let registry = documents::registry_with_onnxruntime(&args.ops, &Interrupt::NEVER)?;
+    let registry = documents::registry_with_onnxruntime(&args.ops, &Execution::DEFAULT)?;
     let text = match &args.command {
         OpsCommand::List(args) => list::list(args, &registry, out)?,
         OpsCommand::Search(args) => list::search(args, &registry, out)?,

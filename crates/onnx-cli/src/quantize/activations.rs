@@ -242,14 +242,14 @@ fn work(
 }
 
 /// Writes the ranges, if the arguments name a file.
-fn save_ranges(loaded: &Loaded, args: &QuantizeArgs, ranges: &Ranges, out: &Out) -> Result<(), Failure> {
+fn save_ranges(loaded: &Loaded, args: &QuantizeArgs, ranges: &Ranges, out: &mut Out) -> Result<(), Failure> {
     let Some(path) = args.calibration.save_ranges.as_ref().filter(|_| !args.output.dry_run) else {
         return Ok(());
     };
     let options = store::options(args.output.write, loaded.files()?);
     let text = ranges.to_text();
     write_file(path, FileKind::Json, &options, |file| file.write_all(text.as_bytes()))?;
-    out.summary(&format!("wrote the ranges to {}", shown(&path.display().to_string())));
+    out.written(&format!("wrote the ranges to {}", shown(&path.display().to_string())));
     Ok(())
 }
 

@@ -205,7 +205,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let registry = documents::registry_with_onnxruntime(&[], &args.input.bounds.interrupt())?;
+    let registry = documents::registry_with_onnxruntime(&[], &args.input.bounds.execution())?;
     let severity = &args.input.severity;
     progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     progress.aside(|| require_valid(&loaded, &registry, severity, args.keep_going, out))?;

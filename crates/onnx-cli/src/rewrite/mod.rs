@@ -25,10 +25,11 @@ use crate::args::{Changed, DocumentArgs, ExternalArgs, InPlaceArgs, InputArgs, M
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stream, load_to_copy};
 use crate::json::{self, JsonText};
-use crate::output::Out;
+use crate::output::{Out, shown};
 use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::run::runs_of;
+use crate::store::SizeBefore;
 use crate::{other_tools, report, rule_files, selection, size, store, weights};
 
 pub(crate) use why::Why;
@@ -147,8 +148,8 @@ pub(crate) enum Assume {
 const FOLDING: &str = "folded-constants";
 
 pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let interrupt = args.edits.input.bounds.interrupt();
-    let registry = args.edits.documents.registry(&interrupt)?;
+    let execution = args.edits.input.bounds.execution();
+    let registry = args.edits.documents.registry(&execution)?;
     let names: Vec<&str> = args.passes.iter().map(|name| name.trim()).collect();
     let named = Pipeline::named(&names, &registry).map_err(|error| unknown(&error))?;
     let mut passes: Vec<Pass> = named.passes().cloned().collect();
@@ -159,7 +160,7 @@ pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure>
         .help(format!("add `--pass {FOLDING}`, or leave it out")));
     }
     for path in &args.edits.rules {
-        passes.push(rule_files::load_whatever_cost(path, &registry, &interrupt)?.pass(display_name(path)));
+        passes.push(rule_files::load_whatever_cost(path, &registry, &execution)?.pass(display_name(path)));
     }
     let pipeline = Pipeline::new().then(passes);
     let pipeline = if args.repeat { pipeline.repeated().map_err(|error| opposed(&error))? } else { pipeline };
@@ -215,7 +216,7 @@ pub(crate) fn edit(
     kind: &Kind<'_>,
     out: &mut Out,
 ) -> Result<Outcome, Failure> {
-    let registry = args.documents.registry(&args.input.bounds.interrupt())?;
+    let registry = args.documents.registry(&args.input.bounds.execution())?;
     let in_place = args.in_place.in_place;
     let changed = Changed { path: input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
@@ -257,6 +258,7 @@ pub(crate) fn edit(
         return bisect::run(input_file, &args.command, &loaded, pipeline, &options, progress, out);
     }
     let before = Before::of(&loaded.model);
+    let size = SizeBefore { file: loaded.bytes, data: weights::data_bytes(&loaded.model) };
     let done = pipeline.run(&mut loaded.model, &options);
     if done.ended == Some(onnx_pass::Ended::Stopped) {
         loaded.execution.interrupt.check()?;
@@ -295,7 +297,7 @@ pub(crate) fn edit(
         journal::annotate(&mut loaded.model)?;
     }
     let mut to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
-    to.before = Some(loaded.bytes);
+    to.before = Some(size);
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     if let Some((path, text)) = journal {
@@ -325,7 +327,7 @@ fn unknown(error: &UnknownPass) -> Failure {
         Some(name) => format!("did you mean `{name}`? {help}"),
         None => help.to_owned(),
     };
-    Failure::new(format_args!("the pass `{}` does not exist", crate::output::shown(&error.name))).help(help)
+    Failure::new(format_args!("the pass `{}` does not exist", shown(&error.name))).help(help)
 }
 
 fn opposed(error: &OpposedPasses) -> Failure {
@@ -405,36 +407,42 @@ fn describe_passes(
         }
     }
     refused::defaults(model, out);
-    for (count, reason) in causes(done) {
-        out.summary(&format!("{} stay, each because {reason}", size::plural(count as u64, "node")));
+    for Cause { count, reason, node } in causes(done) {
+        let (nodes, node) = (size::plural(count as u64, "node"), shown(&node));
+        out.details_of_summary(&format!("{nodes} stay, each because {reason}, such as `{node}`\n"));
     }
     let edits = size::plural(done.edits() as u64, "edit");
     let (was, is) = (size::grouped(before.nodes as u64), size::grouped(model.node_count() as u64));
     out.summary(&format!("{edits}{}: {was} -> {is} nodes", verdicts(&done.journal)));
 }
 
+/// A reason for which nodes stay.
+struct Cause {
+    count: usize,
+    reason: String,
+    /// The first of the nodes.
+    node: String,
+}
+
 /// The most frequent reasons for which nodes with known or constant results stay, with the number of nodes.
-fn causes(done: &PipelineReport) -> Vec<(usize, String)> {
+fn causes(done: &PipelineReport) -> Vec<Cause> {
     /// Fewer nodes are not listed.
     const LEAST: usize = 8;
     const MOST: usize = 3;
     const PASSES: [&str; 3] = ["known-elements", "folded-constants", "no-known-branches"];
     let passes = done.passes.iter().filter(|pass| PASSES.contains(&&*pass.name));
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
     for missed in passes.flat_map(|pass| &pass.report.missed) {
         // The names of values are in backticks.
         let parts = missed.reason.split('`').enumerate();
         let reason: Vec<&str> = parts.map(|(index, part)| if index % 2 == 0 { part } else { "…" }).collect();
         // A sentence has its subject without the name of a result.
         let reason = reason.join("`").replace("result `…`", "result");
-        *counts.entry(reason).or_default() += 1;
+        let first = || Cause { count: 0, reason: reason.clone(), node: missed.node.clone() };
+        causes.entry(reason.clone()).or_insert_with(first).count += 1;
     }
-    let mut causes: Vec<(usize, String)> = counts
-        .into_iter()
-        .map(|(reason, count)| (count, reason))
-        .filter(|(count, _)| *count >= LEAST)
-        .collect();
-    causes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let mut causes: Vec<Cause> = causes.into_values().filter(|cause| cause.count >= LEAST).collect();
+    causes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.reason.cmp(&b.reason)));
     causes.truncate(MOST);
     causes
 }

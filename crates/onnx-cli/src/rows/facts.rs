@@ -222,7 +222,7 @@ fn inspect(row: &mut Row, model: &Model) {
 
 /// Counts what `onnx check` finds.
 fn check(row: &mut Row, loaded: &mut Loaded) -> Result<(), Ended> {
-    let registry = documents::registry_with_onnxruntime(&[], &loaded.execution.interrupt)
+    let registry = documents::registry_with_onnxruntime(&[], &loaded.execution)
         .map_err(|failure| Ended::new("BugError", failure.message))?;
     let checks = ModelChecks::new(&registry, &loaded.execution.limits);
     let mut found = checks.sink();
@@ -237,19 +237,24 @@ fn check(row: &mut Row, loaded: &mut Loaded) -> Result<(), Ended> {
         _ => Ended::new("OSError", failure.message),
     };
     checks.check(loaded, &mut found).map_err(failed)?;
-    checks.require_data_within_limits().map_err(failed)?;
+    require_within_limits(&found)?;
     count(row, &found);
     row.stage = "infer";
     let inference = checks.infer(loaded, &mut found).map_err(failed)?;
     count(row, &found);
-    checks.require_data_within_limits().map_err(failed)?;
-    if let Some(limit) = inference.findings().iter().find(|found| *found.rule == LIMIT) {
-        return Err(Ended::new("LimitError", format!("{}: {}", limit.locus, limit.message)));
-    }
+    require_within_limits(inference.findings())?;
     let model = &loaded.model;
     let values = model.graphs_in(model.main_graph()).flat_map(|graph| model.definitions(graph));
     row.unknown_shapes = Some(values.filter(|&value| !inference.gaps(value).is_empty()).count() as u64);
     Ok(())
+}
+
+/// Ends the stage if a limit is the reason for a finding.
+fn require_within_limits(found: &Sink) -> Result<(), Ended> {
+    match found.iter().find(|found| found.limit.is_some()) {
+        Some(limit) => Err(Ended::new("LimitError", format!("{}: {}", limit.locus, limit.message))),
+        None => Ok(()),
+    }
 }
 
 /// Counts all findings, also those that are not kept, and names the first one. An exceeded limit is not a defect of the model.

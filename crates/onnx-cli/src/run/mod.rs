@@ -56,7 +56,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report_complete(&args.input.severity, out))?;
     progress.aside(|| generate_stripped(&mut loaded, out))?;
-    let registry = args.documents.registry_with_bodies(&mut loaded.model, &loaded.execution.interrupt)?;
+    let registry = args.documents.registry_with_bodies(&mut loaded.model, &loaded.execution)?;
     let seed = args.feeds.seed.unwrap_or_default();
     let given = given::read(&args.feeds, &loaded)?;
     refuse_partial(&loaded.model, &given, args.feeds.seed)?;

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if !args.no_browser {
         open_browser(&address, out);
     }
-    server.serve(listener, args.stay)
+    server.serve(listener, args.stay, &args.input.bounds.interrupt())
 }
 
 /// A model with what the page shows of it.

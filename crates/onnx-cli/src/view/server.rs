@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use onnx_page::Session;
+use onnx_types::Interrupt;
 
 use super::http::{ReadError, Request, Response};
 use super::page;
@@ -17,8 +18,8 @@ use crate::exit::{Failure, Outcome};
 
 /// Time after the last tab was closed in which the page can be loaded again.
 const GRACE: Duration = Duration::from_secs(4);
-/// How often the server looks whether all tabs were closed.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often the server looks whether all tabs were closed, or the time is over.
+const LOOK: Duration = Duration::from_millis(50);
 /// Connections at most, each of which has a thread. A browser uses six.
 const MOST_CONNECTIONS: usize = 32;
 /// Time for a whole request. Those of a page arrive at once.
@@ -64,8 +65,13 @@ impl Server {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
-    /// Answers requests until the last tab is closed.
-    pub(super) fn serve(self: &Arc<Self>, listener: TcpListener, stays: bool) -> Result<Outcome, Failure> {
+    /// Answers requests until the last tab is closed, or fails with the timeout.
+    pub(super) fn serve(
+        self: &Arc<Self>,
+        listener: TcpListener,
+        stays: bool,
+        interrupt: &Interrupt,
+    ) -> Result<Outcome, Failure> {
         let server = Arc::clone(self);
         let accept = move || {
             for stream in listener.incoming() {
@@ -79,6 +85,7 @@ impl Server {
         thread::Builder::new().name("connections".to_owned()).spawn(accept).map_err(Failure::new)?;
         loop {
             thread::sleep(LOOK);
+            interrupt.check()?;
             let is_closed = self.tabs.end_closed(GRACE);
             let state = self.state();
             // A page that is loaded has no tab before its script runs.

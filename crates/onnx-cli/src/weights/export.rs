@@ -1,5 +1,6 @@
 //! `onnx weights export`: weights in files of tensors.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -120,17 +121,42 @@ fn files(
     path: &Path,
 ) -> Result<Vec<File>, Failure> {
     refuse_splats(tensors, loaded.execution.limits.splat_bytes)?;
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let names = laid.file_names(&stem);
+    let Some(stem) = path.file_stem().and_then(OsStr::to_str) else {
+        if laid.files.len() > 1 {
+            let path = shown(&path.to_string_lossy());
+            return Err(Failure::new(format_args!(
+                "`{path}`: several files are named in their index, which is text"
+            ))
+            .help("give a name that is UTF-8, or leave `--shard-size` away"));
+        }
+        // A single file has the name that is given.
+        return pieces_of(loaded, source, tensors, laid, (path, ""));
+    };
+    pieces_of(loaded, source, tensors, laid, (path, stem))
+}
+
+/// The files with their elements, whose names begin with `stem` if they are several.
+fn pieces_of(
+    loaded: &Loaded,
+    source: &FileSource,
+    tensors: &[(&str, &Tensor)],
+    laid: &Layout,
+    (path, stem): (&Path, &str),
+) -> Result<Vec<File>, Failure> {
+    let names = laid.file_names(stem);
     let mut files = Vec::new();
     for (file, name) in laid.files.iter().zip(&names) {
         let mut pieces = vec![file.header.clone()];
         for &(name, tensor) in file.tensors.iter().filter_map(|&position| tensors.get(position)) {
             loaded.execution.interrupt.check()?;
             let chunks = tensor.chunks(source).map_err(|error| {
-                Failure::new(error)
-                    .about(&shown(name))
-                    .help("`--data-dir DIR` specifies the directory of external data")
+                let failure = match error.limit() {
+                    Some(limit) => Failure::exceeding(limit, error),
+                    None => {
+                        Failure::new(error).help("`--data-dir DIR` specifies the directory of external data")
+                    }
+                };
+                failure.about(&shown(name))
             })?;
             pieces.extend(chunks);
         }

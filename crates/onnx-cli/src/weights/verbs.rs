@@ -127,6 +127,7 @@ impl LibraryError for WeightError {
 
     fn help(&self) -> Option<String> {
         match self {
+            _ if self.limit().is_some() => None,
             Self::NoSuchWeight(_) => Some("`onnx weights list MODEL` lists the weights".to_owned()),
             Self::OtherType { .. } => {
                 Some("convert the other tensor: weights keep their type and dimensions".to_owned())

@@ -195,3 +195,36 @@ fn weights_behind_identities_that_are_not_selected_stay_weights() {
     assert!(text.contains("a = Add (m, b)") && !text.contains("Identity"), "{text}");
     onnx(&folder, "compare in.onnxtxt out.onnxtxt --common --set N=3 --rtol 0 --atol 0").exits(0);
 }
+
+/// A part in another directory has the weights that it uses.
+#[test]
+fn a_part_takes_the_weights_that_it_uses() {
+    let numbers = vec!["1"; 1024].join(", ");
+    let weights: Vec<String> = (0..3).map(|index| format!("float[32,32] w{index} = {{{numbers}}}")).collect();
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]> g (float[32] x) => (float[32] y) < {} > {{
+            a = MatMul (x, w0) b = MatMul (a, w1) y = MatMul (b, w2) }}",
+        weights.join(", ")
+    );
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "convert in.onnxtxt -o in.onnx --weights external=w.data").exits(0);
+    folder.put("far/empty", "");
+    let expected = onnx(&folder, "run in.onnxtxt --seed 3 --at a").exits(0);
+    for part in ["--outputs a", "--only node(0)"] {
+        let report = onnx(&folder, &format!("extract in.onnx {part} -o far/part.onnx --format json --force"));
+        let report = report.exits(0).json();
+        let outputs: Vec<(&str, u64)> = report["outputs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|output| (output["name"].as_str().unwrap(), output["bytes"].as_u64().unwrap()))
+            .collect();
+        assert_eq!(outputs[1], ("far/part.onnx.data", 4096), "{part}: {outputs:?}");
+        let run = onnx(&folder, "run far/part.onnx --seed 3").exits(0);
+        let line = run.out.lines().find(|line| line.starts_with("  ")).unwrap().to_owned();
+        assert!(expected.out.contains(&line), "{line}");
+    }
+    // Next to the model, the file is shared.
+    onnx(&folder, "extract in.onnx --outputs a -o near.onnx").exits(0);
+    assert!(!folder.list().contains(&"near.onnx.data".to_owned()));
+}

@@ -141,3 +141,44 @@ fn edits_that_need_a_newer_format_say_which() {
         run.exits(0).says(&format!("the IR version to {version}"));
     }
 }
+
+/// Hints about names that the model, the folder or the command does not have.
+#[test]
+fn names_that_do_not_exist_have_the_nearest() {
+    let text = "<ir_version: 10, opset_import: [\"\": 20, \"acme\": 1]>
+        g (float[2,3] x, float[1,3,4,4] image) => (float[2,3] y, float[1,3,4,4] z) {
+           [\"/m/net/encoder/layer.3/attention/Relu\"] a = Relu (x)
+           [\"/m/net/encoder/layer.4/attention/Relu\"] b = acme.Block (a)
+           y = Identity (b)
+           z = Identity (image)
+        }
+        <domain: \"acme\", opset_import: [\"\": 20]> Block (a) => (b) { b = Add (a, a) }";
+    let folder = Folder::with("in.onnxtxt", text);
+    for command in ["edit in.onnxtxt --attribute", "find in.onnxtxt"] {
+        let end = if command.starts_with("edit") { ".alpha=1" } else { "" };
+        onnx(&folder, &format!("{command} /m/encoder/layer.3/attention/Relu{end}"))
+            .told()
+            .contains("/m/net/encoder/layer.3/attention/Relu")
+            .then_some(())
+            .expect(command);
+    }
+    onnx(&folder, "find in.onnxtxt /other/Relu").lacks("did you mean");
+    onnx(&folder, "print in.onnxtxt --at function(acme.Blocks)").exits(2).says("it has `acme.Block`");
+    // Only the extension is similar.
+    folder.put("f9b.onnx", "");
+    onnx(&folder, "info rob.onnx").exits(2).lacks("did you mean");
+    folder.put("model.onnx", "");
+    onnx(&folder, "info modle.onnx").exits(2).says("did you mean `model.onnx`?");
+    onnx(&folder, "info model.onx").exits(2).says("did you mean `model.onnx`?");
+    onnx(&folder, "weights list in.onnxtxt --sort-by=-bytes").exits(2).says("with `--sort`");
+    onnx(&folder, "edit in.onnxtxt --layout image=NHCW")
+        .exits(2)
+        .says("`NHCW` is not a layout")
+        .says("`NHWC`");
+    onnx(&folder, "edit in.onnxtxt --type image=foo").exits(2).says("`uint8`");
+    let run = onnx(&folder, "edit in.onnxtxt --type image=uint8").exits(0);
+    run.says("with a cast").lacks("cuts off fractions");
+    for command in ["info", "check", "hash", "simplify"] {
+        crate::run::onnx_with(&folder, command, b"data").exits(2).says(&format!("`onnx {command} -`"));
+    }
+}

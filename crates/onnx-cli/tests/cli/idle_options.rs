@@ -28,6 +28,7 @@ fn options_without_effect_are_refused() {
         ("convert m.onnxtxt --float16 --prove", "exclude each other"),
         ("convert node.pb --as node --weights external -o out.pb", "`--weights` is for whole models"),
         ("convert node.pb --as node --ir-version 9 -o out.pb", "`--ir-version` is for whole models"),
+        ("convert node.pb --as node --opset 21 -o out.pb", "`--opset` is for whole models"),
         ("check m.onnxtxt --profile reference --notes", "`--notes` is not for `--profile reference`"),
         ("check m.onnxtxt --profile reference --recommendations", "`--recommendations` is not for"),
         ("edit m.onnxtxt --names-of inputs --graph-name h", "`--names-of` is for `--rename`"),
@@ -102,4 +103,47 @@ fn initializers_that_become_inputs_are_a_note() {
             .says("note: 1 initializer is an input with a default now, as IR version 3 requires");
         onnx(&folder, &format!("{command} m.onnxtxt --ir-version 4")).exits(0).lacks("note: 1 initializer");
     }
+}
+
+/// Options of `check` that are about other files than the given one.
+#[test]
+fn options_for_other_contents_are_refused() {
+    const RULES: &str =
+        "rule r: exact\nfrom (x) => (y) { y = Sub (Relu (x), Relu (Neg (x))) }\nto (x) => (x) {}\n";
+    let folder = Folder::with("m.onnxtxt", MODEL);
+    onnx(&folder, "print m.onnxtxt --at node(0) -o node.onnxtxt").exits(0);
+    onnx(&folder, "convert node.onnxtxt --as node -o node.pb").exits(0);
+    onnx(&folder, "ops export --functions-of m.onnxtxt --domain com.acme -o acme.onnxops").exits(0);
+    folder.put("r.onnxrules", RULES);
+    let whole = ["--shapes x=2x4", "--fast", "--full"];
+    let models = [
+        "--target onnxruntime",
+        "--data",
+        "--data-dir .",
+        "--check-custom-domains",
+        "--skip-opset-compatibility",
+        "--recommendations",
+    ];
+    for option in whole.into_iter().chain(models).chain(["--profile reference"]) {
+        for file in ["r.onnxrules", "acme.onnxops"] {
+            let name = option.split(' ').next().unwrap();
+            let reason = format!("{file}: `{name}");
+            onnx(&folder, &format!("check {file} {option}")).exits(2).says(&reason).says("is for");
+            onnx(&folder, &format!("check m.onnxtxt {file} {option}")).exits(2).says(&reason);
+        }
+    }
+    onnx(&folder, "check acme.onnxops --prove").exits(2).says("`--prove` is for rule files and claims");
+    for option in whole.into_iter().chain(["--prove"]) {
+        onnx(&folder, &format!("check node.pb --as node {option}"))
+            .exits(2)
+            .says("and this is a part of a model");
+    }
+    // In a directory, an option is for the files that have a use for it.
+    folder.put("rules/r.onnxrules", RULES);
+    onnx(&folder, "check rules --data").exits(2).says("`--data` is for models");
+    onnx(&folder, "convert m.onnxtxt -o rules/m.onnx").exits(0);
+    onnx(&folder, "check rules --data").exits(0);
+    onnx(&folder, "check r.onnxrules").exits(0);
+    onnx(&folder, "check acme.onnxops node.pb --notes --jobs 2").exits(2);
+    onnx(&folder, "check acme.onnxops r.onnxrules --notes --jobs 2 --concise").exits(0);
 }

@@ -268,3 +268,42 @@ fn causes_are_reported_without_their_consequences() {
     let (inferred, checked) = (count("infer in.onnxtxt"), count("check in.onnxtxt"));
     assert_eq!((inferred, checked), (checked, 1));
 }
+
+/// Operands whose types differ have no result: nothing is written about what follows from one of them.
+#[test]
+fn operands_that_differ_have_no_result() {
+    let folder = Folder::with(
+        "m.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 21]>
+         g (float[2,3] x, int64[2,3] i, double[2,3] d, bool[2,3] c) => (a, b, e, f, h, k) {
+           a = Add (x, i)
+           b = Concat <axis = 0> (x, i)
+           e = Where (c, x, d)
+           f = Max (x, d)
+           h = Relu (a)
+           k = Relu (x)
+         }",
+    );
+    let run = onnx(&folder, "infer m.onnxtxt -o out.onnxtxt").exits(0);
+    assert_eq!(run.err.matches("warning[ONNX3002]").count(), 4, "{}", run.err);
+    let text = String::from_utf8(folder.get("out.onnxtxt")).unwrap();
+    assert!(text.contains("float[2,3] k") && text.contains("=> (\n   a,"), "{text}");
+    for name in ["a", "b", "e", "f", "h"] {
+        assert!(!text.contains(&format!("] {name},")) && !text.contains(&format!("] {name}\n")), "{text}");
+    }
+    let report = onnx(&folder, "infer m.onnxtxt --format json").exits(0).json();
+    assert_eq!(report["counts"]["by_code"]["ONNX3002"], 4, "{report}");
+    onnx(&folder, "infer m.onnxtxt --unknown").exits(0).says("warning[ONNX3002]").says("`a`");
+    for option in ["--check-types", "--strict", "--deny warnings", "--deny ONNX3002"] {
+        onnx(&folder, &format!("infer m.onnxtxt {option}")).exits(1).says("error[ONNX3002]");
+    }
+    // What contradicts itself otherwise, too, is not written, and what is written in spite of it has no such types.
+    folder.put(
+        "n.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 21]>
+         g (float[2,3] x, int64[2,3] i) => (a, y) { a = Add (x, i) y = MatMul (x, x) }",
+    );
+    onnx(&folder, "infer n.onnxtxt -o n.onnx").exits(1).says("error[ONNX3002]").says("error[ONNX3007]");
+    onnx(&folder, "infer n.onnxtxt -o n-out.onnxtxt --keep-going").exits(0).says("warning[ONNX3002]");
+    assert!(!String::from_utf8(folder.get("n-out.onnxtxt")).unwrap().contains("] a"));
+}

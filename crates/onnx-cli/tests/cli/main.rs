@@ -55,6 +55,7 @@ mod simplify_keeps;
 mod smith;
 mod status;
 mod streams_in_time;
+mod summaries;
 mod text;
 mod tour;
 mod view;

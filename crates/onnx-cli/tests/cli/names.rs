@@ -215,3 +215,38 @@ F ("::error::a") => ("::error::b") { "::error::b" = Neg ("::error::a") }"#;
         }
     }
 }
+
+/// Names of files that are not UTF-8 are those of files, or are refused where only text can have them.
+#[test]
+#[cfg(target_os = "linux")]
+fn names_that_are_not_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = folder();
+    let odd = OsStr::from_bytes(b"caf\xe9.onnx");
+    std::fs::copy(folder.path().join("in.onnx"), folder.path().join(odd)).unwrap();
+    let run = |words: &[&OsStr]| {
+        let mut command = crate::run::command(words);
+        command.current_dir(folder.path()).stdin(std::process::Stdio::null()).output().unwrap()
+    };
+    let word = OsStr::new;
+    // What is in the place of the interpreter fails.
+    for engine in ["/bin/false", "/bin/true"] {
+        let words = ["--with", "onnxruntime", "--python", engine].map(OsStr::new);
+        let output = run(&[&[word("compare"), odd], &words[..]].concat());
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(!text.contains("panicked"), "{text}");
+    }
+    let shards = OsStr::from_bytes(b"k\xff.safetensors");
+    let before = folder.list_os();
+    let export = ["weights", "export", "in.onnx", "--shard-size", "1kB", "-o"].map(OsStr::new);
+    let output = run(&[&export[..], &[shards]].concat());
+    let text = String::from_utf8_lossy(&output.stderr);
+    let is_single = output.status.code() == Some(0) && folder.path().join(shards).exists();
+    assert!(is_single || (output.status.code() == Some(2) && text.contains("which is text")), "{text}");
+    let mut after = folder.list_os();
+    after.retain(|name| name != shards);
+    assert_eq!(after, before);
+}

@@ -473,3 +473,56 @@ fn a_picture_has_each_node() {
     assert!(!part.contains("Mul"), "{part}");
     onnx(&folder, "print m.onnxtxt --to dot --full").exits(2);
 }
+
+/// A table counts the contradictions for which the command without it fails, and with `-q`, only errors are listed.
+#[test]
+fn what_is_listed_is_what_is_counted() {
+    let text = "<ir_version: 10, opset_import: [\"\": 20]> g (float[2,3] x) => (float[9] y, int64[2,3] z) {
+        a = Relu (x) y = Relu (a) z = Identity (a) }";
+    let folder = Folder::with("m.onnxtxt", text);
+    onnx(&folder, "infer m.onnxtxt").exits(1);
+    let run = onnx(&folder, "infer m.onnxtxt --format csv").exits(0);
+    let row = run.out.lines().nth(1).unwrap();
+    assert!(row.contains(",2,") && row.contains("ONNX30"), "{}", run.out);
+    // An error and warnings: only the error is listed.
+    let run = onnx(&folder, "infer m.onnxtxt --deny ONNX3016 --keep-going -q -o out.onnx").exits(1);
+    assert_eq!(run.err.matches("warning").count(), 0, "{}", run.err);
+    let check =
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+        y = Relu (q) }";
+    folder.put("c.onnxtxt", check);
+    let run = onnx(&folder, "check c.onnxtxt -q").exits(1).says("error[");
+    assert_eq!(run.out.matches("warning").count(), 0, "{}", run.out);
+    // The place of another node is the object of a sentence.
+    let nan =
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float[2] x) => (float[2] y) <float[2] w = {nan, 2}> {
+        y = Add (x, w) }";
+    folder.put("n.onnxtxt", nan);
+    onnx(&folder, "run n.onnxtxt").says("::: first used here: ");
+}
+
+/// A size has one value, and weights that were stripped are not moved without a word.
+#[test]
+fn what_cannot_be_done_is_said() {
+    let text = "<ir_version: 10, opset_import: [\"\": 20]> g (float[batch,16] x) => (float[batch,16] y)
+        <float[16] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> { y = Add (x, w) }";
+    let folder = Folder::with("m.onnxtxt", text);
+    for command in ["cost m.onnxtxt", "infer m.onnxtxt", "run m.onnxtxt"] {
+        let run = onnx(&folder, &format!("{command} --set batch=1 --set batch=2")).exits(2);
+        run.says("`batch` cannot be both 1 and 2");
+        onnx(&folder, &format!("{command} --set batch=2 --set batch=2")).exits(0);
+        onnx(&folder, &format!("{command} --set x[0]=2")).exits(0);
+        onnx(&folder, &format!("{command} --set x[0]=2 --set batch=3")).exits(2);
+    }
+    onnx(&folder, "infer m.onnxtxt --set x[0]=2 -o typed.onnxtxt").exits(0);
+    onnx(&folder, "weights strip m.onnxtxt -o bare.onnx").exits(0);
+    for weights in ["embed", "external"] {
+        let run = onnx(&folder, &format!("convert bare.onnx --weights {weights} -o {weights}.onnx")).exits(0);
+        run.says("1 tensor stays without elements").says("`onnx weights import");
+    }
+    folder.put(
+        "no.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 20]> g (x) => (float[n] y) { y = Relu (x) }",
+    );
+    onnx(&folder, "check no.onnxtxt").exits(1).says("`onnx edit MODEL --declare 'NAME=float[N]' -o NEW`");
+}

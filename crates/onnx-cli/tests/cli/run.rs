@@ -180,6 +180,15 @@ impl Folder {
         std::fs::read(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
+    /// The names of the files, in order, whatever they are.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn list_os(&self) -> Vec<std::ffi::OsString> {
+        let entries = std::fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
     /// The names of the files, in order.
     pub(crate) fn list(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path()).unwrap();

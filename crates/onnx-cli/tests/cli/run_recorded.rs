@@ -95,7 +95,7 @@ fn the_node_that_overflows_before_the_first_nan_is_named() {
     for text in [
         "warning[ONNX5014]: the node computes the first NaN: its operands have infinities and no NaN\n",
         "Softmax \"culprit\"",
-        "::: computes the infinities from finite operands: ",
+        "::: the infinities are computed here, from finite operands: ",
         "Mul \"overflow\"",
     ] {
         assert!(run.err.contains(text), "{text}\n{}", run.err);

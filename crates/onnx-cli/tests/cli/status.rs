@@ -240,3 +240,88 @@ fn timeouts_end_commands() {
         .says("3 models: 0 without errors, 3 not checked");
     onnx(&folder, "check in.onnx --timeout 5").exits(2).says("write a number with its unit");
 }
+
+/// Sizes that need more than one expression.
+const STEPS: &str = "<ir_version: 10, opset_import: [\"\": 18]> g (float[a, b, c, d] x) => (int64[N] z)
+    { s = Shape (x) t = ReduceSum (s) r = Add (s, t) z = Mul (r, r) }";
+
+/// Weights and a shape.
+const DATA: &str = "<ir_version: 10, opset_import: [\"\": 21]> g (float[2] x) => (float[2] y)
+    <float[2] w = {1, 2}, int64[1] s = {2}> { a = Add (x, w) y = Reshape (a, s) }";
+
+/// A limit has the same status whether reading, the checker, inference, or a run exceeds it; what was not examined is not negative.
+#[test]
+fn exceeded_limits_have_one_status() {
+    let folder = Folder::with("steps.onnxtxt", STEPS);
+    folder.put("data.onnxtxt", DATA);
+    onnx(&folder, "convert data.onnxtxt -o data.onnx --weights external=w.data --threshold 1").exits(0);
+    for (arguments, limit) in [
+        ("check steps.onnxtxt", "expression_steps=1"),
+        ("infer steps.onnxtxt", "expression_steps=1"),
+        ("infer steps.onnxtxt --unknown --strict", "expression_steps=1"),
+        ("infer steps.onnxtxt -o out.onnx", "expression_steps=1"),
+        ("check data.onnx", "external_files=0"),
+        ("check data.onnx --data", "external_files=0"),
+        ("check data.onnx --data --fast", "external_bytes=1"),
+        ("check data.onnx", "external_bytes=1"),
+        ("check data.onnx --profile reference", "external_files=0"),
+        ("infer data.onnx", "external_bytes=1"),
+        ("run data.onnx", "external_bytes=1"),
+        ("run data.onnx", "external_files=0"),
+        ("compare data.onnx data.onnxtxt", "external_bytes=1"),
+        ("weights stats data.onnx", "external_bytes=1"),
+        ("weights show data.onnx", "external_bytes=1"),
+        ("weights export data.onnx -o w.safetensors", "external_bytes=1"),
+        ("weights export data.onnx -o w.npz", "external_bytes=1"),
+        ("hash data.onnx", "external_bytes=1"),
+        ("convert data.onnx -o out.onnx --weights embed", "external_bytes=1"),
+        ("print data.onnx --full -o out.onnxtxt", "external_bytes=1"),
+        ("quantize data.onnx --to int8 --weights-only -o out.onnx", "external_bytes=1"),
+        ("convert data.onnx --float16 -o out.onnx", "external_bytes=1"),
+    ] {
+        let name = limit.split('=').next().unwrap();
+        for format in ["", " --format json", " --format jsonl", " --max-findings 1"] {
+            // What `infer` reports is made in spite of limits, and `print` has no report.
+            let is_other = arguments.starts_with("print") || arguments.starts_with("infer");
+            if is_other && !format.is_empty() {
+                continue;
+            }
+            let run = onnx(&folder, &format!("{arguments} --limit {limit}{format}"));
+            assert_eq!(run.code, 3, "{arguments} {limit}{format}: {}{}", run.out, run.err);
+            assert!(run.told().contains(&format!("`{name}")), "{arguments} {limit}: {}", run.told());
+        }
+    }
+    assert!(!folder.list().iter().any(|name| name.starts_with("out.")), "{:?}", folder.list());
+}
+
+/// Rules and documents are inputs, too, and a rule that is not reported or not an error says nothing about the status.
+#[test]
+fn limits_of_other_inputs_and_severities() {
+    let folder = Folder::with("steps.onnxtxt", STEPS);
+    folder.put("data.onnxtxt", DATA);
+    folder.put(
+        "r.onnxrules",
+        "rule r: exact\nfrom (x) => (y) { y = Sub (Relu (x), Relu (Neg (x))) }\nto (x) => (x) {}\n",
+    );
+    onnx(&folder, "ops export --opset 21 -o all.onnxops").exits(0);
+    for arguments in [
+        "check r.onnxrules",
+        "fmt --check r.onnxrules",
+        "simplify data.onnxtxt --rules r.onnxrules",
+        "rewrite data.onnxtxt --rules r.onnxrules",
+        "check all.onnxops",
+        "check data.onnxtxt --ops all.onnxops",
+        "infer data.onnxtxt --ops all.onnxops",
+    ] {
+        onnx(&folder, &format!("{arguments} --limit input_bytes=20")).exits(3).says("`input_bytes`");
+    }
+    // A rule that is not reported, or that is not an error, says nothing about the status.
+    onnx(&folder, "check steps.onnxtxt --limit expression_steps=1 --allow ONNX3018").exits(0);
+    onnx(&folder, "infer steps.onnxtxt --unknown --limit expression_steps=1")
+        .exits(0)
+        .says("warning[ONNX3018]");
+    // The worst of several inputs counts.
+    folder.put("wrong.onnx", models::wrong());
+    let run = onnx(&folder, "check wrong.onnx steps.onnxtxt --limit expression_steps=1");
+    assert_eq!(run.code, 3, "{}", run.told());
+}
