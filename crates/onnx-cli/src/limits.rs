@@ -7,7 +7,7 @@ use clap::Args;
 use onnx_types::{Execution, Interrupt, LIMITS, Limit, Limits};
 use serde_json::{Value, json};
 
-use crate::args::COMMON;
+use crate::args::{COMMON, Command, DebugArgs, DebugCommand};
 use crate::exit::Failure;
 use crate::output::{DIM, KEY, paint};
 use crate::{memory, size};
@@ -49,6 +49,46 @@ impl LimitArgs {
     /// The limits only.
     pub(crate) fn limits(&self) -> Limits {
         self.changes.limits()
+    }
+}
+
+impl Command {
+    /// The limits and the timeout.
+    pub(crate) fn bounds(&self) -> Option<&LimitArgs> {
+        Some(match self {
+            Self::Check(args) => &args.input.bounds,
+            Self::Info(args) => &args.input.bounds,
+            Self::Cost(args) => &args.input.bounds,
+            Self::Infer(args) => &args.input.bounds,
+            Self::Run(args) => &args.input.bounds,
+            Self::Compare(args) => &args.input.bounds,
+            Self::Diff(args) => &args.input.bounds,
+            Self::Hash(args) => &args.input.bounds,
+            Self::Convert(args) => &args.input.bounds,
+            Self::Quantize(args) => &args.input.bounds,
+            Self::Rewrite(args) => &args.edits.input.bounds,
+            Self::Simplify(args) => &args.edits.input.bounds,
+            Self::Edit(args) => &args.input.bounds,
+            Self::Extract(args) => &args.input.bounds,
+            Self::Merge(args) => &args.input.bounds,
+            Self::Inline(args) => &args.input.bounds,
+            Self::Outline(args) => &args.input.bounds,
+            Self::Print(args) => &args.input.bounds,
+            Self::Draw(args) => &args.input.bounds,
+            Self::Find(args) => &args.input.bounds,
+            Self::Reduce(args) => &args.input.bounds,
+            Self::View(args) => &args.input.bounds,
+            Self::Weights(args) => args.bounds(),
+            Self::Fmt(args) => &args.bounds,
+            Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => &args.input.bounds,
+            Self::Scan(_)
+            | Self::Explain(_)
+            | Self::Ops(_)
+            | Self::Smith(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::SelfTest(_) => return None,
+        })
     }
 }
 

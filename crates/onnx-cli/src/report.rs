@@ -15,7 +15,6 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stdin, is_stream};
 use crate::interrupt;
 use crate::json::JsonText;
-use crate::limits::LimitArgs;
 use crate::output::Out;
 use crate::table::{self, Form};
 
@@ -149,44 +148,6 @@ impl Command {
             Self::Outline(args) => args.output.dry_run,
             _ => false,
         }
-    }
-
-    /// The limits and the timeout.
-    pub(crate) fn bounds(&self) -> Option<&LimitArgs> {
-        Some(match self {
-            Self::Check(args) => &args.input.bounds,
-            Self::Info(args) => &args.input.bounds,
-            Self::Cost(args) => &args.input.bounds,
-            Self::Infer(args) => &args.input.bounds,
-            Self::Run(args) => &args.input.bounds,
-            Self::Compare(args) => &args.input.bounds,
-            Self::Diff(args) => &args.input.bounds,
-            Self::Hash(args) => &args.input.bounds,
-            Self::Convert(args) => &args.input.bounds,
-            Self::Quantize(args) => &args.input.bounds,
-            Self::Rewrite(args) => &args.edits.input.bounds,
-            Self::Simplify(args) => &args.edits.input.bounds,
-            Self::Edit(args) => &args.input.bounds,
-            Self::Extract(args) => &args.input.bounds,
-            Self::Merge(args) => &args.input.bounds,
-            Self::Inline(args) => &args.input.bounds,
-            Self::Outline(args) => &args.input.bounds,
-            Self::Print(args) => &args.input.bounds,
-            Self::Draw(args) => &args.input.bounds,
-            Self::Find(args) => &args.input.bounds,
-            Self::Reduce(args) => &args.input.bounds,
-            Self::View(args) => &args.input.bounds,
-            Self::Weights(args) => args.bounds(),
-            Self::Fmt(args) => &args.bounds,
-            Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => &args.input.bounds,
-            Self::Scan(_)
-            | Self::Explain(_)
-            | Self::Ops(_)
-            | Self::Smith(_)
-            | Self::Completions(_)
-            | Self::Man(_)
-            | Self::SelfTest(_) => return None,
-        })
     }
 
     /// The file for the report, for commands whose standard output can be a model.

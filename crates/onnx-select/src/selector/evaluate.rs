@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{FunctionId, Glob, GraphId, MetadataEntry, Model, NodeId, Owner, ValueId, metadata_value};
+use onnx_ir::{Glob, GraphId, MetadataEntry, NodeId, Owner, ValueId, metadata_value};
 use slotmap::SecondaryMap;
 
 use super::flow::Budget;
-use super::resolve::{Element, unique};
+use super::resolve::{Element, no_such_function, unique};
 use super::{
     Direction, ElementSet, Refinement, Selector, SelectorError, SelectorFacts, SelectorScope, Selectors,
     TextPattern, ValueFact,
@@ -544,24 +544,6 @@ impl Selectors<'_> {
                 }
             }
         }
-    }
-}
-
-/// That a model has no function of a name, with the names that it has.
-fn no_such_function(model: &Model) -> String {
-    const MOST: usize = 5;
-    let name = |&function: &FunctionId| {
-        let function = model.function(function);
-        let [domain, name] = [function.domain(), function.name()].map(|part| model.str(part).escape_debug());
-        let dot = if function.domain().is_empty() { "" } else { "." };
-        format!("`{domain}{dot}{name}`")
-    };
-    let functions = model.functions();
-    let names: Vec<String> = functions.iter().take(MOST).map(name).collect();
-    match functions.len().saturating_sub(MOST) {
-        _ if names.is_empty() => "the model has no functions".to_owned(),
-        0 => format!("the model has no such function; it has {}", names.join(", ")),
-        more => format!("the model has no such function; it has {} and {more} more", names.join(", ")),
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Locus, LocusStep, Name};
-use onnx_ir::{Def, GraphId, Model, NodeId, Owner, ValueId};
+use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, Owner, ValueId};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -417,4 +417,22 @@ pub(super) fn unique(elements: Vec<Element>) -> Vec<Element> {
     }
     let mut seen: HashSet<Element, RandomState> = HashSet::default();
     elements.into_iter().filter(|&element| seen.insert(element)).collect()
+}
+
+/// That a model has no function of a name, with the names that it has.
+pub(super) fn no_such_function(model: &Model) -> String {
+    const MOST: usize = 5;
+    let name = |&function: &FunctionId| {
+        let function = model.function(function);
+        let [domain, name] = [function.domain(), function.name()].map(|part| model.str(part).escape_debug());
+        let dot = if function.domain().is_empty() { "" } else { "." };
+        format!("`{domain}{dot}{name}`")
+    };
+    let functions = model.functions();
+    let names: Vec<String> = functions.iter().take(MOST).map(name).collect();
+    match functions.len().saturating_sub(MOST) {
+        _ if names.is_empty() => "the model has no functions".to_owned(),
+        0 => format!("the model has no such function; it has {}", names.join(", ")),
+        more => format!("the model has no such function; it has {} and {more} more", names.join(", ")),
+    }
 }
