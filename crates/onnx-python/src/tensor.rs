@@ -91,7 +91,7 @@ impl Tensor {
     }
 
     fn bytes(&self) -> Outcome<Bytes> {
-        self.tensor.bytes(&*self.data()).map_err(|error| Fault::new("LoadError", error.to_string()))
+        self.tensor.bytes(&*self.data()).map_err(|error| Fault::limited("LoadError", error.limit(), error))
     }
 
     /// The elements in memory, and their layout.
@@ -207,7 +207,7 @@ impl Tensor {
 
     /// The elements as a list of numbers or strings, in the order of the memory.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let fault = |error: tensor::TensorError| Fault::new("LoadError", error.to_string());
+        let fault = |error: tensor::TensorError| Fault::limited("LoadError", error.limit(), error);
         let elem = self.element_type()?;
         if elem == ElemType::String {
             let strings = self.tensor.strings().map_err(fault)?;
