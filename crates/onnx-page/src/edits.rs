@@ -1,14 +1,17 @@
 //! Changes of a model. Each keeps what the model computes, or makes a part of it the model.
 
+use std::collections::HashSet;
+
 use onnx_check::{CheckOptions, invalid_nodes};
 use onnx_compose::{ExtractOptions, Target, extract_nodes};
 use onnx_diag::Clean;
 use onnx_draw::shown;
-use onnx_ir::{Model, Places};
+use onnx_ir::{Model, NodeId, Places};
 use onnx_pass::{Idioms, Level, PassOptions};
 use onnx_rewrite::{RuleSet, simplification};
 use serde_json::{Value, json};
 
+use crate::details::folded;
 use crate::queries::limited;
 use crate::session::Session;
 
@@ -108,9 +111,17 @@ pub(crate) fn extract(
     level: usize,
     item: usize,
 ) -> Result<Change, String> {
-    let nodes = session.scene.nodes_in(level, item);
+    let mut nodes = session.scene.nodes_in(level, item);
     if nodes.is_empty() {
         return Err("the box has no nodes".to_owned());
+    }
+    // Nodes that compute weights have no box: what the box shows as a weight would be an input.
+    let mut selected: HashSet<NodeId> = nodes.iter().copied().collect();
+    for index in 0..nodes.len() {
+        let Some(&node) = nodes.get(index) else { break };
+        let graph = model.node(node).graph();
+        let weights = folded(model, node).into_iter().filter(|&maker| model.node(maker).graph() == graph);
+        nodes.extend(weights.filter(|&maker| selected.insert(maker)));
     }
     let options =
         ExtractOptions::default().with_registry(&session.registry).with_execution(session.execution.clone());

@@ -300,6 +300,25 @@ fn a_box_becomes_the_model() {
 }
 
 #[test]
+fn weights_that_nodes_without_a_box_compute_are_part_of_a_box() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[N, 2] x) => (float[N, 2] y) <float[2] w = {1, 2}, int8[2] q = {3, 4}, float s = {0.5}> {
+      ["/a/id"] v = Identity (w)
+      ["/a/dequantize"] r = DequantizeLinear (q, s)
+      ["/b/add"] a = Add (x, v)
+      ["/b/mul"] y = Mul (a, r)
+    }"#;
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    let level = ok(&mut session, &json!({ "call": "level", "id": 0 }));
+    let items = level["items"].as_array().unwrap();
+    let add = items
+        .iter()
+        .position(|item| item["t"].as_str().is_some_and(|title| title.contains("Mul") || title == "b"));
+    let done = ok(&mut session, &json!({ "call": "extract", "level": 0, "item": add }));
+    assert!(done["summary"].as_str().unwrap().contains("with 1 inputs and 1 outputs"), "{done} {level}");
+}
+
+#[test]
 fn pictures_are_svg() {
     let mut session = session();
     let found = ok(&mut session, &json!({ "call": "picture", "open": [[0]], "color": "cost" }));

@@ -11,9 +11,13 @@ use crate::assumption::Exactness;
 use crate::formats::{self, Format};
 use crate::pairs::{self, Pairing};
 use crate::sample::{NoCase, ROUNDS, Sampler, SplitMix64};
+use crate::sweeps::Sweep;
 
 /// Number of elements of a tensor that are made. It is a prime, so that rows do not repeat.
-const DIFFERENT: usize = 2039;
+pub(crate) const DIFFERENT: usize = 1021;
+
+/// The same in runs that replace nearly all elements.
+const REPLACED: usize = 61;
 
 /// Strings that operators treat differently: of both cases, with digits, separators and blanks, with letters that are one
 /// character or two, and letters whose case changes their number or length.
@@ -186,7 +190,12 @@ impl<'a, 'r> Elements<'a, 'r> {
         let mut floats: Vec<f64> = Vec::new();
         let mut integers: Vec<i64> = Vec::new();
         // The rest of a large tensor repeats its beginning, since making numbers takes longer than computing with them.
-        for index in 0..if self.step.is_some() { count } else { count.min(DIFFERENT) } {
+        let different = match (self.step, &self.sampler.sweep) {
+            (Some(_), _) => count,
+            (None, Some(Sweep::Needles(_))) => count.min(REPLACED),
+            (None, _) => count.min(DIFFERENT),
+        };
+        for index in 0..different {
             if is_float {
                 let special = self.paired(&self.special.0, index, count);
                 floats.push(special.unwrap_or_else(|| self.float(index)));

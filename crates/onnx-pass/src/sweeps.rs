@@ -4,7 +4,7 @@
 use onnx_eval::SplitMix64;
 use onnx_types::{ElemClass, ElemType};
 
-use crate::elements::{Elements, INTEGERS, NUMERALS, STRINGS};
+use crate::elements::{DIFFERENT, Elements, INTEGERS, NUMERALS, STRINGS};
 use crate::needles::Needles;
 
 /// What the elements of a row have in common.
@@ -218,8 +218,11 @@ impl Sweep {
             }
             Self::Needles(run) => {
                 let mut needles = Needles::of(*run, elements);
-                needles.floats(elements.elem, floats, allows);
-                needles.integers(elements.elem, integers);
+                let different = floats.len().max(integers.len()).min(DIFFERENT);
+                needles.floats(elements.elem, floats.get_mut(..different).unwrap_or_default(), allows);
+                needles.integers(elements.elem, integers.get_mut(..different).unwrap_or_default());
+                repeat_beginning(floats, different);
+                repeat_beginning(integers, different);
             }
             Self::Table { table, operand, first } if *operand == elements.number => {
                 for (index, number) in floats.iter_mut().enumerate() {
@@ -234,6 +237,14 @@ impl Sweep {
             Self::Table { .. } => integers.fill(0),
             Self::Strings { .. } | Self::Sizes(_) => {}
         }
+    }
+}
+
+/// Gives the elements behind the first ones the same numbers again.
+fn repeat_beginning<T: Copy>(numbers: &mut [T], different: usize) {
+    let Some((first, rest)) = numbers.split_at_mut_checked(different) else { return };
+    for part in rest.chunks_mut(different.max(1)) {
+        part.iter_mut().zip(&*first).for_each(|(number, &other)| *number = other);
     }
 }
 
