@@ -251,8 +251,10 @@ export class Contents {
     const { page } = this;
     const bytes = await page.engine.save?.();
     if (!bytes) return;
-    const changed = this.edits && this.edits.title !== "Undone" ? `.${CHANGED[this.edits.title.split(" ")[0] ?? ""] ?? "changed"}` : "";
-    download(`${page.fileName()}${changed}.onnx`, bytes as BlobPart, "application/octet-stream");
+    // After a reload, and after one of several changes was undone, only their number is known.
+    const last = this.edits?.title === "Undone" ? undefined : this.edits?.title.split(" ")[0];
+    const isChanged = last !== undefined || (page.overview?.undo ?? 0) > 0;
+    download(`${page.fileName()}${isChanged ? `.${CHANGED[last ?? ""] ?? "changed"}` : ""}.onnx`, bytes as BlobPart, "application/octet-stream");
     page.work.say(`saved ${bytes.length} bytes`);
   }
 }

@@ -88,7 +88,7 @@ export class Work {
   guard(what: string, work: () => Promise<void>, once?: string): Promise<void> {
     const begun = this.current ? [this.current, ...this.waiting] : this.waiting;
     if (once !== undefined && begun.some((task) => task.once === once)) {
-      if (what === OPENING || !this.busy.hidden) this.warn("The same is worked on already. Wait for it or cancel it, then do this again.");
+      if (what === OPENING || !this.busy.hidden) this.warn(`The same is worked on already. Wait for it${this.cancel ? " or cancel it" : ""}, then do this again.`);
       return Promise.resolve();
     }
     if (this.waiting.length >= MOST_WAITING) return Promise.resolve();

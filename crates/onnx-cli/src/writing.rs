@@ -15,7 +15,7 @@ use crate::reading::{Unreceived, received};
 const PIECE: usize = 1 << 20;
 
 /// Time in which a stream has to take a piece, also after the timeout: what the command has to say about its end is short.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Whether a thread was left behind that waits for the reader of standard output, and has it locked.
 static IS_STDOUT_ABANDONED: AtomicBool = AtomicBool::new(false);

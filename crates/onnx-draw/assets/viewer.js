@@ -1570,8 +1570,9 @@
       const { page } = this;
       const bytes = await page.engine.save?.();
       if (!bytes) return;
-      const changed = this.edits && this.edits.title !== "Undone" ? `.${CHANGED[this.edits.title.split(" ")[0] ?? ""] ?? "changed"}` : "";
-      download(`${page.fileName()}${changed}.onnx`, bytes, "application/octet-stream");
+      const last = this.edits?.title === "Undone" ? void 0 : this.edits?.title.split(" ")[0];
+      const isChanged = last !== void 0 || (page.overview?.undo ?? 0) > 0;
+      download(`${page.fileName()}${isChanged ? `.${CHANGED[last ?? ""] ?? "changed"}` : ""}.onnx`, bytes, "application/octet-stream");
       page.work.say(`saved ${bytes.length} bytes`);
     }
   };
@@ -2106,7 +2107,7 @@
     guard(what, work, once) {
       const begun = this.current ? [this.current, ...this.waiting] : this.waiting;
       if (once !== void 0 && begun.some((task) => task.once === once)) {
-        if (what === OPENING || !this.busy.hidden) this.warn("The same is worked on already. Wait for it or cancel it, then do this again.");
+        if (what === OPENING || !this.busy.hidden) this.warn(`The same is worked on already. Wait for it${this.cancel ? " or cancel it" : ""}, then do this again.`);
         return Promise.resolve();
       }
       if (this.waiting.length >= MOST_WAITING) return Promise.resolve();

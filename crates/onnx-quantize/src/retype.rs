@@ -90,6 +90,7 @@ pub fn retype(model: &mut Model, name: &str, to: ElemType) -> Result<usize, Rety
     let main = model.main_graph();
     let is_result_of_branch = |at: &Use| matches!(at.user, User::Graph(graph) if graph != main);
     if is_input && uses.iter().all(is_cast) && !model.value(value).uses().iter().any(is_result_of_branch) {
+        model.change_own_types(value, |ty| Some(with_elem(ty, new.elem())));
         model.set_type(value, Some(new));
         return Ok(0);
     }
@@ -127,6 +128,7 @@ fn cast_input(model: &mut Model, value: ValueId, (old, new): (Type, Type)) -> Re
 
     let cast = build.op(op::CAST, [value]).attr(attr::TO, code).output_named(&name)?;
     let node = model.value(cast).producer();
+    model.change_own_types(value, |ty| Some(with_elem(ty, new.elem())));
     model.set_type(value, Some(new));
     model.set_type(cast, Some(old));
     let stays = [node.map(User::Node), Some(User::Graph(graph))];

@@ -137,6 +137,29 @@ impl Model {
         record.ty = ty;
     }
 
+    /// Changes the types that outputs and entries of `value_info` state for a value on their own, where a file declares it several
+    /// times in different ways. `change` gives the new type; `None` keeps the old one.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the value is not of this model or was erased.
+    pub fn change_own_types(&mut self, value: ValueId, change: impl Fn(&Type) -> Option<Type>) {
+        let graph = self.graph_of(value);
+        let record = &mut self.graphs[graph];
+        let of_outputs = record.outputs.iter_mut().filter(|output| output.value == value);
+        let of_entries = record.value_info.iter_mut().filter(|entry| entry.value == value);
+        let owns = of_outputs.filter_map(|output| output.own.as_mut());
+        let owns = owns.chain(of_entries.filter_map(|entry| entry.own.as_mut()));
+        let mut is_changed = false;
+        for own in owns {
+            if let Some(ty) = own.ty.as_ref().and_then(|ty| change(ty)) {
+                own.ty = Some(Arc::new(ty));
+                is_changed = true;
+            }
+        }
+        self.record(graph, Aspects::TYPE.when(is_changed));
+    }
+
     fn can_have(&self, dim: Dim) -> bool {
         match dim {
             Dim::Var(symbol) => symbol.number().is_none(),

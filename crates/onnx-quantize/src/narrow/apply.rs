@@ -83,11 +83,10 @@ fn retype(model: &mut Model, value: ValueId, change: Change) {
         let ty = with_elem(ty, change.to());
         model.set_type(value, Some(ty));
     }
-    let graph = model.graph_of(value);
-    // A second entry for the value would still declare the old type.
-    if model.value(value).is_in_value_info() {
-        model.retain_value_info(graph, |entry| entry.value() != value || entry.own().is_none());
-    }
+    // An output of the graph, or a second entry for the value, would still declare the old type.
+    model.change_own_types(value, |ty| {
+        (inner_elem(ty) == Some(change.from())).then(|| with_elem(ty, change.to()))
+    });
 }
 
 /// Adds a cast of a value, for these uses.

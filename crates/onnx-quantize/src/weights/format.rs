@@ -52,7 +52,12 @@ impl Format {
         }
         // The range has zero, so that zero is exact.
         let (min, max) = (min.min(0.0), max.max(0.0));
-        let scale = scale(max - min, self.high - self.low);
+        let (range, steps) = (max - min, self.high - self.low);
+        // The range of finite numbers can be more than `float` has.
+        let scale = match range.is_finite() {
+            true => scale(range, steps),
+            false => max / steps - min / steps,
+        };
         let zero = (self.low - min / scale).round_ties_even().clamp(self.low, self.high);
         (scale, zero)
     }
@@ -425,6 +430,14 @@ mod tests {
         assert_eq!(of(ElemType::Uint16), Some((0.0, 65535.0)));
         assert_eq!(of(ElemType::Uint2), Some((0.0, 3.0)));
         assert_eq!((of(ElemType::Int32), of(ElemType::Float16), of(ElemType::Bool)), (None, None, None));
+    }
+
+    #[test]
+    fn ranges_beyond_float_have_finite_scales() {
+        let format = Format::of(ElemType::Uint8).unwrap();
+        let (scale, zero) = format.parameters((-2e38, 2e38), false);
+        assert!((scale / (4e38 / 255.0_f64) as f32 - 1.0).abs() < 1e-5, "{scale}");
+        assert_eq!((format.quantize(-2e38, scale, zero), format.quantize(2e38, scale, zero)), (0.0, 255.0));
     }
 
     #[test]

@@ -475,3 +475,20 @@ fn a_cast_to_an_output_without_a_type_states_no_size_that_only_inference_names()
     let shape = after.ty(output).and_then(Type::shape).unwrap();
     assert_eq!(shape.dims(), [Dim::Unknown, Dim::Unknown]);
 }
+
+#[test]
+fn an_input_that_is_an_output_has_one_element_type_however_often_it_is_declared() {
+    let text = r#"<ir_version: 3, opset_import: ["": 17]>
+    g (float[2,2] w, float[2,2] x, float[2,2] x2) => (float[?,?] y, float[?,?] w, float[?,?] z)
+      <float[2,2] w = {0.1, 0.2, 0.3, 0.4}> { y = MatMul (x, w) z = Relu (x2) }"#;
+    for half in [Half::Float16, Half::Bfloat16] {
+        let mut model = model(text);
+        narrow(&mut model, half, &NarrowOptions::default().with_run(false)).unwrap();
+        assert_is_valid(&model);
+        let elem = half.elem();
+        for output in model.graph(model.main_graph()).outputs() {
+            let own = output.own().and_then(|own| own.ty.as_ref()).map_or(elem, |ty| ty.elem());
+            assert_eq!((own, model.ty(output.value()).map(|ty| ty.elem())), (elem, Some(elem)));
+        }
+    }
+}

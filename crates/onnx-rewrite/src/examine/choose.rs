@@ -24,6 +24,10 @@ pub(super) const OTHER_ELEMS: [ElemType; 12] = [
     ElemType::Bool,
 ];
 
+/// Element types that few operators take in addition to casts.
+const RARE_ELEMS: [ElemType; 4] =
+    [ElemType::String, ElemType::Float8E4M3Fn, ElemType::Float8E5M2, ElemType::Int4];
+
 /// A generator of numbers; the same seed gives the same models.
 #[derive(Clone, Debug)]
 pub(super) struct Rng(SplitMix64);
@@ -118,7 +122,7 @@ pub(super) fn parameter(
         }
         ("Slice", "starts") => list(rng, &[0, 0, 1, 1, 2, -1, -2, i64::MAX], count),
         ("Slice", "ends") => list(rng, &[1, 2, 3, i64::MAX, -1, i64::MIN, 100], count),
-        ("Slice", "steps") => list(rng, &[1, 1, 1, 2, -1, -2], count),
+        ("Slice", "steps") => list(rng, &[1, 1, 1, 1, 2, 2, 3, -1, -2, -3], count),
         ("Pad", "pads") => paddings(rng, rank),
         ("Tile", "repeats") => repeats(rng, rank),
         ("Split", "split") => {
@@ -127,7 +131,7 @@ pub(super) fn parameter(
             vec![part, total.saturating_sub(part)]
         }
         ("Resize", "sizes") => list(rng, &[1, 2, 3, 4], rank),
-        ("TopK", "K") => list(rng, &[1, 1, 2], 1),
+        ("TopK", "K") => list(rng, &[1, 1, 2, 2, 3], 1),
         (_, "indices") => list(rng, &[0, 0, 1], count),
         _ => return None,
     })
@@ -227,13 +231,14 @@ pub(super) fn attribute(
         }
         "to" | "dtype" => {
             let is_float = rng.below(OTHER_ELEMS.len().saturating_add(1)) == 0;
-            let elem = if is_float { ElemType::Float } else { rng.pick(&OTHER_ELEMS)? };
+            let others = if op == "Cast" && rng.chance(8) { &RARE_ELEMS[..] } else { &OTHER_ELEMS };
+            let elem = if is_float { ElemType::Float } else { rng.pick(others)? };
             AttrValue::Int(i64::from(elem as i32))
         }
         "kernel_shape" if !op.starts_with("Conv") => list(rng, &[1, 2, 3], spatial),
         "output_padding" => list(rng, &[0, 0, 1], spatial),
-        "strides" => list(rng, &[1, 1, 2], spatial),
-        "dilations" => list(rng, &[1, 1, 2], spatial),
+        "strides" => list(rng, &[1, 1, 1, 2, 2, 3], spatial),
+        "dilations" => list(rng, &[1, 1, 1, 2, 2, 3], spatial),
         "pads" => list(rng, &[0, 0, 1], spatial.saturating_mul(2)),
         "keepdims" | "allowzero" | "noop_with_empty_axes" | "transA" | "transB" | "count_include_pad" => {
             AttrValue::Int(i64::from(rng.chance(50)))
@@ -250,13 +255,17 @@ pub(super) fn attribute(
         "blocksize" => AttrValue::Int(rng.pick(&[1, 2, 2, 2, 3])?),
         "axes" => {
             let count = rng.below(rank).saturating_add(1);
-            AttrValue::Ints(rng.shuffled(rank).into_iter().take(count).collect())
+            let axes = rng.shuffled(rank).into_iter().take(count).collect();
+            AttrValue::Ints(if rng.chance(30) { signed(rng, axes, rank) } else { axes })
         }
-        "num_groups" => AttrValue::Int(rng.pick(&[1, 2])?),
+        "num_groups" => AttrValue::Int(rng.pick(&[1, 2, 2, 3, 4])?),
+        "batch_dims" => AttrValue::Int(rng.pick(&[0, 0, 1, 1, 2])?),
+        "k" => AttrValue::Int(rng.pick(&[0, 0, 1, 1, -1, 2, -2, 3])?),
+        "size" => AttrValue::Int(rng.pick(&[1, 2, 3, 4, 5])?),
         "epsilon" => AttrValue::Float(rng.pick(&[1e-5, 1e-3, 0.25])?),
-        "p" => AttrValue::Int(rng.pick(&[1, 2])?),
-        "start" => AttrValue::Int(rng.pick(&[0, 0, 1, -1])?),
-        "end" => AttrValue::Int(rng.pick(&[1, 2, -1])?),
+        "p" => AttrValue::Int(rng.pick(&[1, 2, 2, 3])?),
+        "start" => AttrValue::Int(rng.pick(&[0, 0, 1, 1, -1, 2, -2])?),
+        "end" => AttrValue::Int(rng.pick(&[1, 2, 2, -1, 3, -2])?),
         _ => return attribute_of_kind(rng, op, formal),
     })
 }
@@ -296,11 +305,12 @@ fn attribute_of_kind(rng: &mut Rng, op: &str, formal: &FormalAttribute) -> Optio
     Some(match (formal.kind, formal.default) {
         // Booleans are integers.
         (AttrKind::Int, Some(AttrDefault::Int(0 | 1))) => AttrValue::Int(i64::from(rng.chance(50))),
-        (AttrKind::Int, _) => AttrValue::Int(rng.pick(&[0, 1, 2, -1])?),
+        (AttrKind::Int, _) => AttrValue::Int(rng.pick(&[0, 1, 2, -1, 3])?),
         // A limit of zero means none.
         (AttrKind::Float, _) if name == "softcap" => AttrValue::Float(rng.pick(&[0.0, 0.5, 2.0])?),
         (AttrKind::Float, _) => {
-            AttrValue::Float(rng.pick(&[1.0, 1.0, 0.5, 2.0, 0.25, 0.0, -0.5, -1.0, -2.0, 100.0])?)
+            let all = [1.0, 1.0, 0.5, 2.0, 0.25, 0.0, -0.5, -1.0, -2.0, 100.0, 0.95, 1.5, 3.0, 0.1];
+            AttrValue::Float(rng.pick(&all)?)
         }
         (AttrKind::String, _) => rng.pick(words(op, name))?.into(),
         (AttrKind::Strings, _) if name == "stopwords" => {
@@ -368,7 +378,7 @@ pub(super) fn shaped_parameter(rng: &mut Rng, op: &str, name: &str, first: &[i64
                 .collect();
             Tensor::from_slice([i64::try_from(scales.len()).ok()?], &scales).ok()
         }
-        ("Trilu", "k") => Some(Tensor::scalar(rng.pick(&[-1_i64, 0, 1, 2])?)),
+        ("Trilu", "k") => Some(Tensor::scalar(rng.pick(&[-1_i64, 0, 1, 2, -2, 3])?)),
         (_, "axis") => {
             let rank = i64::try_from(first.len()).ok()?;
             let axis = i64::try_from(rng.below(first.len())).ok()?;
