@@ -34,6 +34,8 @@ def test_timeout():
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_interrupt():
+    # A shell starts programs in the background with the signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     model = ox.parse(ENDLESS)
     run = ox.Evaluator(model)
     given = {"x": ox.inputs(model)["x"]}

@@ -10,6 +10,10 @@ use crate::exit::{Failure, LibraryError};
 use crate::output::shown;
 
 impl LibraryError for NarrowError {
+    fn limit(&self) -> Option<&'static str> {
+        if let Self::Weight { reason, .. } = self { reason.limit() } else { None }
+    }
+
     fn help(&self) -> Option<String> {
         match self {
             Self::Training => Some(
@@ -21,7 +25,7 @@ impl LibraryError for NarrowError {
                     .to_owned(),
             ),
             Self::NotTaken(_) => Some("`onnx info MODEL` lists the operators and their versions".to_owned()),
-            Self::Weight { .. } => Some(
+            Self::Weight { reason, .. } if reason.limit().is_none() => Some(
                 "are the files of the weights next to the model? `--data-dir DIR` names another folder"
                     .to_owned(),
             ),

@@ -22,7 +22,11 @@ use crate::samples::{self, Inputs};
 use crate::selection::Context;
 use crate::size::{grouped, plural};
 
-impl LibraryError for DequantizeError {}
+impl LibraryError for DequantizeError {
+    fn limit(&self) -> Option<&'static str> {
+        if let Self::Weight(reason) = self { reason.limit() } else { None }
+    }
+}
 
 /// Refuses options that would have no effect.
 fn refuse_idle(args: &NumberFormatArgs) -> Result<(), Failure> {

@@ -33,6 +33,18 @@ pub enum NotConstant {
     TooManyNodes,
 }
 
+impl NotConstant {
+    /// The name of the limit that was exceeded, if that is the reason.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Failed(failure) => failure.limit(),
+            Self::Data(error) => error.limit(),
+            Self::Varies { .. } | Self::TooManyNodes => None,
+        }
+    }
+}
+
 impl fmt::Display for NotConstant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

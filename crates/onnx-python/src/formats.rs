@@ -13,7 +13,6 @@ use onnxkit::quantize::{
     with_onnxruntime,
 };
 use onnxkit::schema::Registry;
-use onnxkit::types::tensor::TensorError;
 use onnxkit::types::{ElemType, Execution};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -103,15 +102,10 @@ pub(crate) fn placed<'py>(
     Bound::new(py, snapshot.sibling(edited))
 }
 
-/// The limit that an error about a tensor is about.
-pub(crate) fn limit_of(error: &TensorError) -> Option<&'static str> {
-    error.limit()
-}
-
 fn narrow_fault(error: &NarrowError) -> Fault {
     match error {
         NarrowError::Stopped(stopped) => (*stopped).into(),
-        NarrowError::Weight { reason, .. } => Fault::limited("LoadError", limit_of(reason), error),
+        NarrowError::Weight { reason, .. } => Fault::limited("LoadError", reason.limit(), error),
         NarrowError::NotTaken(reason) => Fault::edit(match reason.versions.first() {
             Some(version) => format!("{error}; `convert(model, {version})` first"),
             None => error.to_string(),
@@ -198,7 +192,7 @@ pub(crate) fn half<'py>(
 fn dequantize_fault(error: &DequantizeError) -> Fault {
     match error {
         DequantizeError::Stopped(stopped) => (*stopped).into(),
-        DequantizeError::Weight(_) => Fault::new("LoadError", error.to_string()),
+        DequantizeError::Weight(reason) => Fault::limited("LoadError", reason.limit(), error),
         error => Fault::edit(error),
     }
 }

@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 
 use crate::dtype::DType;
 use crate::fault::{Fault, Outcome};
-use crate::formats::{denoted, limit_of, nodes_of, placed, registry_for};
+use crate::formats::{denoted, nodes_of, placed, registry_for};
 use crate::json::to_py;
 use crate::model::{Model, Snapshot};
 use crate::run::{known_threads, values_of};
@@ -376,7 +376,7 @@ fn quantize_only_weights(
 fn quantize_fault(error: &QuantizeError) -> Fault {
     match error {
         QuantizeError::Stopped(stopped) => (*stopped).into(),
-        QuantizeError::Weight { reason, .. } => Fault::limited("LoadError", limit_of(reason), error),
+        QuantizeError::Weight { reason, .. } => Fault::limited("LoadError", reason.limit(), error),
         QuantizeError::NotMeasured(_) => Fault::new("RunError", error.to_string()),
         QuantizeError::Version { needed, .. } => {
             Fault::edit(format!("{error}: `convert(model, {needed})` first"))

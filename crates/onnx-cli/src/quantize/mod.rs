@@ -30,6 +30,10 @@ use crate::size::{grouped, plural};
 use crate::{other_tools, store, weights};
 
 impl LibraryError for QuantizeError {
+    fn limit(&self) -> Option<&'static str> {
+        if let Self::Weight { reason, .. } = self { reason.limit() } else { None }
+    }
+
     fn help(&self) -> Option<String> {
         match self {
             Self::Type(_) => Some(format!("types: {}", types(is_any).join(", "))),
@@ -47,7 +51,7 @@ impl LibraryError for QuantizeError {
             ),
             Self::Block | Self::BlockOfProduct(_) => Some("`--block 32` is common".to_owned()),
             Self::NotMeasured(_) => Some("without `--budget`, the model need not run".to_owned()),
-            Self::Weight { .. } => Some(
+            Self::Weight { reason, .. } if reason.limit().is_none() => Some(
                 "are the files of the weights next to the model? `--data-dir DIR` names another folder"
                     .to_owned(),
             ),

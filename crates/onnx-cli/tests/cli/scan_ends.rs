@@ -104,7 +104,7 @@ fn links_and_files_do_not_take_rows_of_each_other() {
 mod signals {
     use std::io::Read as _;
     use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-    use std::process::{Child, Stdio};
+    use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
     use nix::sys::signal::{Signal, kill, killpg};
@@ -122,7 +122,10 @@ mod signals {
     }
 
     fn started(folder: &Folder, args: &str) -> Child {
-        let mut command = crate::run::command(args.split_whitespace());
+        let scan = crate::run::command(args.split_whitespace());
+        // A shell starts programs in the background with this signal ignored, and what they start inherits that.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT").arg(scan.get_program()).args(scan.get_args());
         command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // The group of a terminal.
         command.process_group(0).spawn().unwrap()

@@ -275,7 +275,6 @@ fn exceeded_limits_have_one_status() {
         ("weights export data.onnx -o w.npz", "external_bytes=1"),
         ("hash data.onnx", "external_bytes=1"),
         ("convert data.onnx -o out.onnx --weights embed", "external_bytes=1"),
-        ("quantize data.onnx --to int8 --weights-only -o out.onnx", "external_bytes=1"),
         ("convert data.onnx --float16 -o out.onnx", "external_bytes=1"),
     ] {
         let name = limit.split('=').next().unwrap();
