@@ -82,7 +82,7 @@ impl<'a> Cx<'a> {
 
     /// Records that a limit is the reason for a finding of `rule`, whether or not it is kept.
     pub(crate) fn exceed(&mut self, rule: &'static Rule, limit: &'static str) {
-        // As the reference, the finding itself says whether it is reported.
+        // In the profile of the reference, a limit is the reason of a finding only if the finding is reported.
         if self.options.profile != Profile::Reference {
             self.sink.exceed(rule, limit);
         }

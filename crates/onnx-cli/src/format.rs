@@ -148,6 +148,10 @@ pub(crate) fn of_output(path: &Path, wanted: Option<Format>, help: &str) -> Resu
     if path.as_os_str() == "-" {
         return Ok(Format::Onnx);
     }
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") && path.to_str().is_none() {
+        let message = format_args!("`{}` is a directory whose name is not UTF-8", path.display());
+        return Err(Failure::new(message).help("name the file in it"));
+    }
     let of_stream = || onnx_codec::file::is_stream(path).then_some(Format::Onnx);
     Format::of(path).or_else(of_stream).ok_or_else(|| {
         Failure::new(format_args!("the extension of `{}` stands for no format", path.display())).help(help)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use onnx_check::{CheckOptions, check, invalid_nodes};
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Policy, Rule, Severity, Sink};
-use onnx_ir::{Model, NodeId, ValueId};
+use onnx_ir::{GraphId, Model, NodeId, ValueId};
 use onnx_schema::{FormalType, Registry, attr};
 use onnx_shape_infer::InferOptions;
 use onnx_shape_infer::fault::{self, TYPE_NOT_ALLOWED};
@@ -55,9 +55,32 @@ pub(crate) fn require_valid_nodes(
     if keep_going {
         return Ok(());
     }
+    let cycles =
+        "nodes need their own results, so that the model computes nothing in whatever order they run";
+    let help = "give one of the nodes another operand; `onnx check` shows all that are not in order";
+    refuse(loaded, in_cycles(loaded, registry), severity, (cycles, help), out)?;
     let message =
         "nodes are not valid in the versions that are imported, so that nothing says what they compute";
     refuse(loaded, invalid(loaded, registry)?, severity, (message, HELP), out)
+}
+
+/// The findings about the order of nodes, if it cannot be mended.
+fn in_cycles(loaded: &Loaded, registry: &Registry) -> Sink {
+    let mut sink = Sink::with(Policy::new(), Caps::NONE);
+    let model = &loaded.model;
+    let unsorted: Vec<GraphId> = model.all_graphs().filter(|&graph| !model.is_sorted(graph)).collect();
+    let mut sorted = if unsorted.is_empty() { return sink } else { model.clone() };
+    if unsorted.into_iter().all(|graph| sorted.sort(graph).is_ok()) {
+        return sink;
+    }
+    let options =
+        CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
+    let found = check(model, &options).into_diagnostics().into_iter();
+    for found in found.filter(|found| found.rule.is_named("node-not-sorted")) {
+        sink.report(found);
+    }
+    report::select(model, &mut sink);
+    sink
 }
 
 /// Whether a rule is about declared types and shapes of results, which state nothing about the nodes.

@@ -113,7 +113,7 @@ pub enum RefusalKind {
     Other,
     /// The options do not [select](crate::PassOptions::selects) a source of the edit, or a node that it would erase.
     NotSelected,
-    /// The edit makes a node of an operator of which nothing says whether it is deterministic:
+    /// The edit makes a node of an operator that is not known to be deterministic:
     /// [`PassOptions::allow_untested`](crate::PassOptions::allow_untested), or a declaration of the operator that says it.
     Undeclared,
     /// The results could not be compared: [`PassOptions::allow_untested`](crate::PassOptions::allow_untested).

@@ -9,6 +9,10 @@ use super::code::Code;
 /// The modules that may contain `unsafe`, each with the reason. Their crates deny it everywhere else.
 pub(super) const UNSAFE_MODULES: &[(&str, &str)] = &[
     (
+        "crates/onnx-cli/src/writing.rs",
+        "the locks of the streams of the process, which a thread that waits for a reader may hold",
+    ),
+    (
         "crates/onnx-codec/src/mmap.rs",
         "another process can change a mapped file; the type system cannot see it",
     ),

@@ -198,3 +198,23 @@ fn an_ambiguous_import_is_left_alone() {
     onnx(&folder, "check in.onnx --fix").exits(1).says("`Clip` takes 1 input");
     assert_eq!(folder.get("in.onnx"), before);
 }
+
+#[test]
+fn commands_refuse_nodes_that_need_their_own_results() {
+    let cycle = r#"<ir_version: 10, opset_import: ["": 21]>
+        g (float[2] x) => (float[2] y) { y = Relu (a) a = Neg (y) z = Abs (x) }"#;
+    let folder = Folder::with("in.onnxtxt", cycle);
+    for command in [
+        "simplify in.onnxtxt -o out.onnx",
+        "rewrite in.onnxtxt --pass no-identities -o out.onnx",
+        "convert in.onnxtxt --opset 20 -o out.onnx",
+        "quantize in.onnxtxt --to int8 --dynamic -o out.onnx",
+        "edit in.onnxtxt --set N=3 -o out.onnx",
+    ] {
+        onnx(&folder, command).exits(1).says("used before it is made").says("need their own results");
+        assert!(!folder.path().join("out.onnx").exists(), "{command}");
+    }
+    // An order that can be mended is no obstacle.
+    folder.put("in.onnxtxt", &cycle.replace("y = Relu (a) a = Neg (y)", "y = Relu (a) a = Neg (x)"));
+    onnx(&folder, "simplify in.onnxtxt -o out.onnx").exits(0);
+}

@@ -142,7 +142,7 @@ mod tests {
         let outputs = evaluator.run_in_order(inputs.to_vec()).unwrap();
         let found = first_not_finite(&evaluator, &inputs, &outputs).unwrap().unwrap();
         let label = found.labels.first().map(|label| {
-            assert_eq!(label.text, "computes the infinities from finite operands");
+            assert_eq!(label.text, "the infinities are computed here, from finite operands");
             label.locus.to_string()
         });
         (found.message, found.locus.to_string(), label)
