@@ -64,7 +64,7 @@ pub(crate) fn require_valid_nodes(
     refuse(loaded, invalid(loaded, registry)?, severity, (message, HELP), out)
 }
 
-/// The findings about the order of nodes, if it cannot be mended.
+/// The findings about the order of nodes, if no order is right.
 fn in_cycles(loaded: &Loaded, registry: &Registry) -> Sink {
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
     let model = &loaded.model;
