@@ -21,12 +21,14 @@ use crate::report;
 pub(crate) const HELP: &str = "if the import is wrong, `onnx check --fix` finds the version for which the nodes were written, and \
                                `onnx edit --import [DOMAIN=]N` imports another one; otherwise correct the nodes";
 
+fn options(loaded: &Loaded, registry: &Registry) -> CheckOptions {
+    CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone())
+}
+
 /// A finding for each node that is not valid in the versions that are imported.
 pub(crate) fn invalid(loaded: &Loaded, registry: &Registry) -> Result<Sink, Failure> {
-    let options =
-        CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
-    let nodes = invalid_nodes(&loaded.model, &options)?;
+    let nodes = invalid_nodes(&loaded.model, &options(loaded, registry))?;
     let has_forms = nodes.is_empty();
     for invalid in nodes {
         sink.report(invalid.finding);
@@ -73,9 +75,7 @@ fn in_cycles(loaded: &Loaded, registry: &Registry) -> Sink {
     if unsorted.into_iter().all(|graph| sorted.sort(graph).is_ok()) {
         return sink;
     }
-    let options =
-        CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
-    let found = check(model, &options).into_diagnostics().into_iter();
+    let found = check(model, &options(loaded, registry)).into_diagnostics().into_iter();
     for found in found.filter(|found| found.rule.is_named("node-not-sorted")) {
         sink.report(found);
     }
@@ -123,11 +123,9 @@ pub(crate) fn require_valid(
     if keep_going {
         return Ok(());
     }
-    let options =
-        CheckOptions::default().with_registry(registry.clone()).with_execution(loaded.execution.clone());
     let inference = loaded.infer(InferOptions::default().with_registry(registry).with_check_types(true))?;
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
-    let mut found = check(&loaded.model, &options);
+    let mut found = check(&loaded.model, &options(loaded, registry));
     found.merge(inference.findings().clone());
     for found in found.into_diagnostics() {
         if found.severity == Severity::Error {

@@ -192,7 +192,7 @@ impl<'a, 'r> Elements<'a, 'r> {
         // The rest of a large tensor repeats its beginning, since making numbers takes longer than computing with them.
         let different = match (self.step, &self.sampler.sweep) {
             (Some(_), _) => count,
-            (None, Some(Sweep::Needles(_))) => count.min(REPLACED),
+            (None, Some(Sweep::Multiples(_))) => count.min(REPLACED),
             (None, _) => count.min(DIFFERENT),
         };
         for index in 0..different {

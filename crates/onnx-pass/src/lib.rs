@@ -103,7 +103,7 @@ mod idioms;
 mod inherit;
 mod keys;
 mod model_level;
-mod needles;
+mod multiples;
 mod of_models;
 mod pairs;
 mod pass;

@@ -42,7 +42,7 @@ impl Runner<'_> {
         type One<'a, 'r> = fn(&mut Series<'a, 'r>) -> Option<Verdict>;
         let all: [One<'_, '_>; 6] = [
             Series::on_thresholds,
-            Series::on_needles,
+            Series::on_multiples,
             Series::on_rows,
             Series::on_strings,
             Series::on_tables,
@@ -113,7 +113,7 @@ impl Series<'_, '_> {
     }
 
     /// Runs with numbers at which results jump. A claim about real numbers may differ there.
-    fn on_needles(&mut self) -> Option<Verdict> {
+    fn on_multiples(&mut self) -> Option<Verdict> {
         const ELEMENTS: usize = 1 << 13;
         const RUNS: usize = 192;
         let jumps = |schema: &Schema| {
@@ -124,9 +124,9 @@ impl Series<'_, '_> {
             return None;
         }
         let operands = self.sampler.paired.clone();
-        let count = self.elements(Sweep::Needles(0), &operands)?;
+        let count = self.elements(Sweep::Multiples(0), &operands)?;
         let runs = ELEMENTS.div_ceil(count).clamp(4, RUNS) as u64;
-        self.run_all((0..runs).map(Sweep::Needles))
+        self.run_all((0..runs).map(Sweep::Multiples))
     }
 
     fn on_rows(&mut self) -> Option<Verdict> {

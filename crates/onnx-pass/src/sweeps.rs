@@ -5,7 +5,7 @@ use onnx_eval::SplitMix64;
 use onnx_types::{ElemClass, ElemType};
 
 use crate::elements::{DIFFERENT, Elements, INTEGERS, NUMERALS, STRINGS};
-use crate::needles::Needles;
+use crate::multiples::Multiples;
 
 /// What the elements of a row have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(crate) enum Sweep {
     /// Numbers of the claim, and multiples of 1/8.
     Thresholds(u64),
     /// Numbers next to multiples of those of the claim.
-    Needles(u64),
+    Multiples(u64),
     Strings {
         run: usize,
         /// Strings of which kind: any, numbers, integers.
@@ -136,7 +136,7 @@ impl Sweep {
                 false => Some(if *size > 128 { 2 } else { 3 }),
             },
             Self::Rows { .. } => different,
-            Self::Strings { .. } | Self::Table { .. } | Self::Thresholds(_) | Self::Needles(_) => {
+            Self::Strings { .. } | Self::Table { .. } | Self::Thresholds(_) | Self::Multiples(_) => {
                 Some(match variables {
                     0 | 1 => 251,
                     2 => 17,
@@ -216,11 +216,11 @@ impl Sweep {
                     }
                 }
             }
-            Self::Needles(run) => {
-                let mut needles = Needles::of(*run, elements);
+            Self::Multiples(run) => {
+                let mut multiples = Multiples::of(*run, elements);
                 let different = floats.len().max(integers.len()).min(DIFFERENT);
-                needles.floats(elements.elem, floats.get_mut(..different).unwrap_or_default(), allows);
-                needles.integers(elements.elem, integers.get_mut(..different).unwrap_or_default());
+                multiples.floats(elements.elem, floats.get_mut(..different).unwrap_or_default(), allows);
+                multiples.integers(elements.elem, integers.get_mut(..different).unwrap_or_default());
                 repeat_beginning(floats, different);
                 repeat_beginning(integers, different);
             }

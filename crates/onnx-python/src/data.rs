@@ -6,6 +6,11 @@ use bytes::Bytes;
 use onnxkit::types::Interrupt;
 use onnxkit::types::tensor::{DataError, DataErrorReason, DataSource};
 
+/// The same weights for one call, to which the limits apply: what other calls read does not count.
+pub(crate) fn of_one_call(data: &Arc<dyn DataSource>) -> Arc<dyn DataSource> {
+    data.restarted().unwrap_or_else(|| Arc::clone(data))
+}
+
 /// Weights that several users share.
 pub(crate) struct SharedData(pub(crate) Arc<dyn DataSource>);
 

@@ -17,7 +17,7 @@ use pyo3::sync::RwLockExt as _;
 use pyo3::types::{PyBytes, PyDict, PyMappingProxy, PyString, PyTuple};
 use serde_json::Value as Json;
 
-use crate::data::EndedData;
+use crate::data::{EndedData, of_one_call};
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
 use crate::json::to_py;
@@ -161,8 +161,7 @@ impl Model {
         self.read(py, |inner| {
             Ok(Snapshot {
                 model: Arc::clone(&inner.model),
-                // The limits are those of one call.
-                data: inner.data.restarted().unwrap_or_else(|| Arc::clone(&inner.data)),
+                data: of_one_call(&inner.data),
                 folder: inner.folder.clone(),
                 findings: if inner.is_edited() { Arc::default() } else { Arc::clone(&inner.findings) },
                 edits: inner.edits,

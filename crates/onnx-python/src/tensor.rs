@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::buffer::{Layout, bytes_of, export};
+use crate::data::of_one_call;
 use crate::dtype::DType;
 use crate::fault::{Fault, Outcome};
 use crate::json::to_py;
@@ -85,9 +86,9 @@ impl Tensor {
         Ok(elem)
     }
 
-    /// The source of the elements; the limits are those of one call.
+    /// The source of the elements.
     fn data(&self) -> Arc<dyn DataSource> {
-        self.data.restarted().unwrap_or_else(|| Arc::clone(&self.data))
+        of_one_call(&self.data)
     }
 
     fn bytes(&self) -> Outcome<Bytes> {

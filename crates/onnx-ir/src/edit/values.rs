@@ -145,19 +145,29 @@ impl Model {
     /// Panics if the value is not of this model or was erased.
     pub fn change_own_types(&mut self, value: ValueId, change: impl Fn(&Type) -> Option<Type>) {
         let graph = self.graph_of(value);
+        self.change_own_types_in(graph, |of| of == value, change);
+    }
+
+    /// The same for the values of a graph that a condition selects. Returns how many types were changed.
+    fn change_own_types_in(
+        &mut self,
+        graph: GraphId,
+        is_selected: impl Fn(ValueId) -> bool,
+        change: impl Fn(&Type) -> Option<Type>,
+    ) -> usize {
         let record = &mut self.graphs[graph];
-        let of_outputs = record.outputs.iter_mut().filter(|output| output.value == value);
-        let of_entries = record.value_info.iter_mut().filter(|entry| entry.value == value);
-        let owns = of_outputs.filter_map(|output| output.own.as_mut());
-        let owns = owns.chain(of_entries.filter_map(|entry| entry.own.as_mut()));
-        let mut is_changed = false;
-        for own in owns {
+        let of_outputs = record.outputs.iter_mut().map(|output| (output.value, &mut output.own));
+        let of_entries = record.value_info.iter_mut().map(|entry| (entry.value, &mut entry.own));
+        let mut changed = 0;
+        for (_, own) in of_outputs.chain(of_entries).filter(|&(value, _)| is_selected(value)) {
+            let Some(own) = own else { continue };
             if let Some(ty) = own.ty.as_ref().and_then(|ty| change(ty)) {
                 own.ty = Some(Arc::new(ty));
-                is_changed = true;
+                changed += 1;
             }
         }
-        self.record(graph, Aspects::TYPE.when(is_changed));
+        self.record(graph, Aspects::TYPE.when(changed > 0));
+        changed
     }
 
     fn can_have(&self, dim: Dim) -> bool {
@@ -181,18 +191,7 @@ impl Model {
         }
         let graphs: Vec<GraphId> = self.graphs.keys().collect();
         for graph in graphs {
-            let record = &mut self.graphs[graph];
-            let of_outputs = record.outputs.iter_mut().filter_map(|output| output.own.as_mut());
-            let of_entries = record.value_info.iter_mut().filter_map(|entry| entry.own.as_mut());
-            let mut changed = 0;
-            for own in of_outputs.chain(of_entries) {
-                if let Some(plain) = own.ty.as_ref().and_then(|ty| ty.without_negative()) {
-                    own.ty = Some(Arc::new(plain));
-                    changed += 1;
-                }
-            }
-            self.record(graph, Aspects::TYPE.when(changed > 0));
-            count += changed;
+            count += self.change_own_types_in(graph, |_| true, Type::without_negative);
         }
         count + self.forget_negative_in_attributes()
     }

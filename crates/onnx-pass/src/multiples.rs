@@ -11,8 +11,8 @@ use crate::formats::{Format, range_of, ulp};
 /// whose reciprocals are rounded up and down.
 const DIVISORS: [f64; 8] = [3.0, 10.0, 7.0, 0.1, 49.0, 0.7, 5.0, 1.5];
 
-/// The needles of a run.
-pub(crate) struct Needles<'a> {
+/// The numbers of a run.
+pub(crate) struct Multiples<'a> {
     /// The numbers of the claim.
     constants: &'a [f64],
     /// The number whose multiples the operands are, or that is one of the operands.
@@ -22,8 +22,8 @@ pub(crate) struct Needles<'a> {
     rng: SplitMix64,
 }
 
-impl<'a> Needles<'a> {
-    /// The needles of an input in a run.
+impl<'a> Multiples<'a> {
+    /// The numbers of an input in a run.
     pub(crate) fn of(run: u64, elements: &Elements<'a, '_>) -> Self {
         let sampler = elements.sampler;
         let constants = sampler.points.constants.as_slice();
@@ -36,13 +36,13 @@ impl<'a> Needles<'a> {
         Self { constants, divisor: divisor.unwrap_or(3.0), is_divisor, rng }
     }
 
-    /// Makes floats needles, as far as the claim allows it.
+    /// Replaces floats by numbers next to multiples, as far as the claim allows it.
     pub(crate) fn floats(&mut self, elem: ElemType, numbers: &mut [f64], allows: impl Fn(f64) -> bool) {
         let Some(format) = Format::of(elem) else { return };
         for number in numbers {
-            let needle = self.float(format);
-            if allows(needle) {
-                *number = needle;
+            let near = self.float(format);
+            if allows(near) {
+                *number = near;
             }
         }
     }
@@ -55,20 +55,20 @@ impl<'a> Needles<'a> {
         let (multiple, half) = (self.multiple(bits) as f64, self.rng.below(4));
         // Ties of roundings are halves.
         let multiple = if half == 0 { multiple + 0.5 } else { multiple };
-        let mut needle = self.divisor * multiple;
+        let mut near = self.divisor * multiple;
         if self.rng.below(6) == 0 {
-            needle -= self.rng.pick(self.constants).unwrap_or(0.0);
+            near -= self.rng.pick(self.constants).unwrap_or(0.0);
         }
         if self.rng.below(12) == 0 {
-            needle *= format.tiny();
+            near *= format.tiny();
         }
         let steps = self.rng.below(5) as f64 - 2.0;
-        let beside = needle + ulp(needle, format) * steps;
-        let needle = if self.rng.below(2) == 0 { beside } else { needle };
-        if self.rng.below(3) == 0 { -needle } else { needle }
+        let beside = near + ulp(near, format) * steps;
+        let near = if self.rng.below(2) == 0 { beside } else { near };
+        if self.rng.below(3) == 0 { -near } else { near }
     }
 
-    /// Makes integers needles.
+    /// Replaces integers by numbers next to multiples.
     pub(crate) fn integers(&mut self, elem: ElemType, numbers: &mut [i64]) {
         let Some((least, most)) = range_of(elem) else { return };
         let bits = u64::from(elem.bits().unwrap_or(64)).clamp(2, 63);
@@ -87,10 +87,10 @@ impl<'a> Needles<'a> {
                 true => multiple.saturating_mul(self.divisor as i128),
                 false => (multiple as f64 * self.divisor).round() as i128,
             };
-            let needle = if self.rng.below(3) == 0 { -product } else { product }.saturating_add(beside);
-            if (least..=most).contains(&needle) {
+            let near = if self.rng.below(3) == 0 { -product } else { product }.saturating_add(beside);
+            if (least..=most).contains(&near) {
                 // Integers of 64 bits without sign have their low bits.
-                *number = needle as i64;
+                *number = near as i64;
             }
         }
     }
@@ -121,16 +121,16 @@ fn own_divisor(constants: &[f64], rng: &mut SplitMix64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn needles(constants: &[f64], divisor: f64) -> Needles<'_> {
-        Needles { constants, divisor, is_divisor: false, rng: SplitMix64::new(1) }
+    fn multiples(constants: &[f64], divisor: f64) -> Multiples<'_> {
+        Multiples { constants, divisor, is_divisor: false, rng: SplitMix64::new(1) }
     }
 
-    /// A quotient and the product with the rounded reciprocal have other integers below them at some needles.
+    /// A quotient and the product with the rounded reciprocal have other integers below them next to some multiples.
     #[test]
-    fn quotients_and_products_differ_at_needles() {
+    fn quotients_and_products_differ_next_to_multiples() {
         for divisor in [3.0_f32, 10.0, 7.0] {
             let mut numbers = vec![0.0; 4096];
-            needles(&[], f64::from(divisor)).floats(ElemType::Float, &mut numbers, |_| true);
+            multiples(&[], f64::from(divisor)).floats(ElemType::Float, &mut numbers, |_| true);
             let differs = |number: &&f64| {
                 let number = **number as f32;
                 (number / divisor).floor().to_bits() != (number * (1.0 / divisor)).floor().to_bits()
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn integers_are_next_to_multiples_and_in_range() {
         let mut numbers = vec![0; 4096];
-        needles(&[], 10.0).integers(ElemType::Int32, &mut numbers);
+        multiples(&[], 10.0).integers(ElemType::Int32, &mut numbers);
         assert!(numbers.contains(&2_147_483_641) && numbers.iter().any(|number| number % 10 == -9));
         assert!(numbers.iter().all(|&number| i32::try_from(number).is_ok()));
     }
