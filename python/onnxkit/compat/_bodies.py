@@ -24,7 +24,7 @@ def _function_of(schema: OpSchema, node: Any) -> Any:
     function = onnx.FunctionProto(name=schema.name, domain=_DOMAIN)
     function.input.extend(formal.name for formal in schema.inputs[: len(node.input)])
     function.output.extend(formal.name for formal in schema.outputs)
-    defaults = {name: one.default_value for name, one in schema.attributes.items()}
+    defaults = {name: _wire.decoded(onnx.AttributeProto, one._default_value) for name, one in schema.attributes.items()}
     function.attribute.extend(name for name, value in defaults.items() if not value.name)
     function.attribute_proto.extend(value for value in defaults.values() if value.name)
     call = function.node.add()
