@@ -68,7 +68,7 @@ pub struct RuleMismatch {
 
 /// An obligation of the search: a part of the left side that must still match.
 #[derive(Clone, Debug)]
-enum Need {
+enum Need<'a> {
     Node(usize, NodeId),
     Value(Var, ValueId),
     /// One of the operands of a node, from this one on, is a variable.
@@ -76,12 +76,12 @@ enum Need {
     /// The operands of a node of the left side.
     Operands(usize, NodeId),
     /// An operand of a node.
-    Operand(NodeId, Operand, Effective),
+    Operand(NodeId, &'a Operand, Effective),
 }
 
 #[derive(Clone, Debug)]
-struct State {
-    needs: Vec<Need>,
+struct State<'a> {
+    needs: Vec<Need<'a>>,
     bound: Vec<Bound>,
     nodes: Vec<Option<NodeId>>,
     read: Vec<ValueId>,
@@ -92,7 +92,7 @@ pub(crate) struct Matches<'a> {
     pattern: &'a Pattern,
     source: Source<'a>,
     /// The choices that were not made yet, the next one last.
-    open: Vec<State>,
+    open: Vec<State<'a>>,
     steps: usize,
     max_steps: usize,
     is_explained: bool,
@@ -130,7 +130,7 @@ impl Iterator for Matches<'_> {
                     Need::Value(var, value) => self.value(&mut state, var, value),
                     Need::Fed(var, node, from) => self.fed(&mut state, var, node, from),
                     Need::Operands(index, node) => self.operands_of(&mut state, index, node),
-                    Need::Operand(node, operand, found) => self.operand(&mut state, node, &operand, found),
+                    Need::Operand(node, operand, found) => self.operand(&mut state, node, operand, found),
                 };
                 if !is_met {
                     break;
@@ -184,7 +184,7 @@ impl<'a> Matches<'a> {
         self.best
     }
 
-    fn differs(&mut self, state: &State, reason: impl FnOnce(&Self) -> String) -> bool {
+    fn differs(&mut self, state: &State<'a>, reason: impl FnOnce(&Self) -> String) -> bool {
         if self.is_explained {
             let matched = state.nodes.iter().flatten().count();
             if self.best.reason.is_empty() || matched > self.best.matched {
@@ -199,7 +199,7 @@ impl<'a> Matches<'a> {
     }
 
     /// A node of the left side that no result reaches: it is found among the users of a value.
-    fn unmatched(&self, state: &State) -> Option<usize> {
+    fn unmatched(&self, state: &State<'a>) -> Option<usize> {
         if self.pattern.selection.is_some() {
             return None; // All calls are operands of others.
         }
@@ -215,7 +215,7 @@ impl<'a> Matches<'a> {
     }
 
     /// Continues with each user of an operand that is known.
-    fn users(&mut self, state: &State, index: usize) {
+    fn users(&mut self, state: &State<'a>, index: usize) {
         let Some(node) = self.pattern_node(index) else { return };
         let known = node.operands.iter().find_map(|operand| match operand {
             Operand::Var(var) => match state.bound.get(*var) {
@@ -242,7 +242,7 @@ impl<'a> Matches<'a> {
         }
     }
 
-    fn node(&mut self, state: &mut State, index: usize, node: NodeId) -> bool {
+    fn node(&mut self, state: &mut State<'a>, index: usize, node: NodeId) -> bool {
         let Some(wanted) = self.pattern_node(index) else { return false };
         let model = self.source.model;
         match state.nodes.get(index) {
@@ -258,8 +258,9 @@ impl<'a> Matches<'a> {
             return self.selected(state, selection, index, node);
         }
         if !is_operator(model, record, wanted) {
-            let made = onnx_diag::Quoted(model.str(record.op())).to_string();
-            return self.differs(state, |_| format!("the operator is {made}, not `{}`", wanted.op));
+            return self.differs(state, |_| {
+                format!("the operator is {}, not `{}`", onnx_diag::Quoted(model.str(record.op())), wanted.op)
+            });
         }
         let call = if wanted.domain.is_empty() {
             match Call::of(model, node) {
@@ -298,7 +299,7 @@ impl<'a> Matches<'a> {
 
     fn attributes(
         &mut self,
-        state: &mut State,
+        state: &mut State<'a>,
         wanted: &'a FlatNode,
         node: NodeId,
         call: Option<&Call<'_>>,
@@ -357,7 +358,7 @@ impl<'a> Matches<'a> {
 
     fn operands(
         &mut self,
-        state: &mut State,
+        state: &mut State<'a>,
         wanted: &'a FlatNode,
         node: NodeId,
         call: Option<&Call<'_>>,
@@ -369,7 +370,7 @@ impl<'a> Matches<'a> {
         let record = self.source.model.node(node);
         let mut needs = Vec::new();
         for (index, operand) in wanted.operands.iter().enumerate() {
-            needs.push(Need::Operand(node, operand.clone(), self.source.operand(node, call, index)));
+            needs.push(Need::Operand(node, operand, self.source.operand(node, call, index)));
         }
         let selects = self.pattern.selection.is_some();
         if !selects && record.inputs().skip(wanted.operands.len()).any(|input| input.is_some()) {
@@ -380,15 +381,21 @@ impl<'a> Matches<'a> {
             && let [Need::Operand(_, first, left), Need::Operand(_, second, right)] = needs.as_slice()
             && first != second
         {
-            let mut other = state.clone();
-            other.needs.push(Need::Operand(node, second.clone(), left.clone()));
-            other.needs.push(Need::Operand(node, first.clone(), right.clone()));
-            self.open.push(other);
+            let swapped =
+                [Need::Operand(node, second, left.clone()), Need::Operand(node, first, right.clone())];
+            if !self.is_excluded(&swapped) {
+                let mut other = state.clone();
+                other.needs.extend(swapped);
+                self.open.push(other);
+            }
         }
         if let ([Need::Operand(_, only, _)], true, true) = (needs.as_slice(), commutes, selects) {
             let mut other = state.clone();
-            other.needs.push(Need::Operand(node, only.clone(), self.source.operand(node, call, 1)));
+            other.needs.push(Need::Operand(node, only, self.source.operand(node, call, 1)));
             self.open.push(other);
+        }
+        if self.is_excluded(&needs) {
+            return false;
         }
         // Known operands and literals come first, because they exclude the most candidates.
         needs.reverse();
@@ -396,8 +403,32 @@ impl<'a> Matches<'a> {
         true
     }
 
+    /// Returns `true` if an operand is made by an operator that the left side does not have there: most candidates end here,
+    /// before anything is copied for them. A search that explains itself goes on to the difference.
+    fn is_excluded(&self, needs: &[Need<'a>]) -> bool {
+        let is_other = |need: &Need<'a>| match need {
+            Need::Operand(_, Operand::Var(var), Effective::Operand(value)) => {
+                !self.may_make(*var, Some(*value))
+            }
+            _ => false,
+        };
+        !self.is_explained && self.pattern.selection.is_none() && needs.iter().any(is_other)
+    }
+
+    /// Returns `true` if an operator that makes a variable of the left side makes a value, or if none does.
+    fn may_make(&self, var: Var, value: Option<ValueId>) -> bool {
+        let model = self.source.model;
+        let makers = self.pattern.makers.get(var).map(Vec::as_slice).unwrap_or_default();
+        let producer = value.and_then(|value| model.get_value(value)?.producer());
+        let is_made_by = |&(maker, _): &(usize, usize)| {
+            let maker = self.pattern_node(maker);
+            producer.zip(maker).is_some_and(|(node, maker)| is_operator(model, model.node(node), maker))
+        };
+        makers.is_empty() || makers.iter().any(is_made_by)
+    }
+
     /// `(a*, t, b*)`: the operand that is not matched by `*` can be at each index.
-    fn variadic(&mut self, state: &mut State, wanted: &'a FlatNode, node: NodeId) -> bool {
+    fn variadic(&mut self, state: &mut State<'a>, wanted: &'a FlatNode, node: NodeId) -> bool {
         let record = self.source.model.node(node);
         let inputs: Vec<Option<ValueId>> = record.inputs().collect();
         let fixed = wanted.operands.iter().filter(|operand| !matches!(operand, Operand::Rest(_))).count();
@@ -428,7 +459,7 @@ impl<'a> Matches<'a> {
                     is_met &= self.bind(&mut next, *var, Bound::Rest(values));
                 } else {
                     let found = left.next().copied().flatten().map_or(Effective::Absent, Effective::Operand);
-                    next.needs.push(Need::Operand(node, operand.clone(), found));
+                    next.needs.push(Need::Operand(node, operand, found));
                 }
             }
             if is_met {
@@ -443,22 +474,15 @@ impl<'a> Matches<'a> {
     fn first_lengths(&self, wanted: &FlatNode, inputs: &[Option<ValueId>], free: usize) -> Vec<usize> {
         let first = wanted.operands.iter().position(|operand| matches!(operand, Operand::Rest(_)));
         let next = first.and_then(|first| Some((first, wanted.operands.get(first.checked_add(1)?)?)));
-        let model = self.source.model;
         let may_be = |length: usize| {
             let Some((first, Operand::Var(var))) = next else { return true };
-            let makers = self.pattern.makers.get(*var).map(Vec::as_slice).unwrap_or_default();
             let value = inputs.get(first.saturating_add(length)).copied().flatten();
-            let producer = value.and_then(|value| model.value(value).producer());
-            let is_made_by = |&(maker, _): &(usize, usize)| {
-                let maker = self.pattern_node(maker);
-                producer.zip(maker).is_some_and(|(node, maker)| is_operator(model, model.node(node), maker))
-            };
-            makers.is_empty() || makers.iter().any(is_made_by)
+            self.may_make(*var, value)
         };
         (0..=free).filter(|&length| may_be(length)).take(MAX_CHOICES).collect()
     }
 
-    fn operand(&mut self, state: &mut State, node: NodeId, wanted: &Operand, found: Effective) -> bool {
+    fn operand(&mut self, state: &mut State<'a>, node: NodeId, wanted: &Operand, found: Effective) -> bool {
         match (wanted, found) {
             (Operand::Omitted, Effective::Absent) => true,
             (Operand::Var(var), Effective::Operand(value)) => {
@@ -507,7 +531,7 @@ impl<'a> Matches<'a> {
         dims.is_empty() || others.into_iter().any(fits)
     }
 
-    fn value(&mut self, state: &mut State, var: Var, value: ValueId) -> bool {
+    fn value(&mut self, state: &mut State<'a>, var: Var, value: ValueId) -> bool {
         if let Some(Bound::Value(known)) = state.bound.get(var) {
             let is_same = *known == value;
             return is_same
@@ -543,7 +567,7 @@ impl<'a> Matches<'a> {
         true
     }
 
-    fn bind(&mut self, state: &mut State, var: Var, new: Bound) -> bool {
+    fn bind(&mut self, state: &mut State<'a>, var: Var, new: Bound) -> bool {
         if let Some(selection) = &self.pattern.selection
             && !selection.is_named(self.source.model, var, &new)
         {

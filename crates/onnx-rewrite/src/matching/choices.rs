@@ -7,12 +7,12 @@ use super::{Matches, Need, State};
 use crate::ast::Var;
 use crate::node_pattern::Selection;
 
-impl Matches<'_> {
+impl<'a> Matches<'a> {
     /// Like [`node`](Self::node), for a pattern that replaces nothing: the version, other results and other parameters of the
     /// node do not matter.
     pub(super) fn selected(
         &mut self,
-        state: &mut State,
+        state: &mut State<'a>,
         selection: &Selection,
         index: usize,
         node: NodeId,
@@ -39,13 +39,13 @@ impl Matches<'_> {
         }
     }
 
-    pub(super) fn operands_of(&mut self, state: &mut State, index: usize, node: NodeId) -> bool {
+    pub(super) fn operands_of(&mut self, state: &mut State<'a>, index: usize, node: NodeId) -> bool {
         let call = Call::of(self.source.model, node).ok();
         self.pattern_node(index).is_some_and(|wanted| self.operands(state, wanted, node, call.as_ref()))
     }
 
     /// Continues with the first operand from an index on, and later with those after it.
-    pub(super) fn fed(&mut self, state: &mut State, var: Var, node: NodeId, from: usize) -> bool {
+    pub(super) fn fed(&mut self, state: &mut State<'a>, var: Var, node: NodeId, from: usize) -> bool {
         let record = self.source.model.node(node);
         let mut operands = record.inputs().enumerate().skip(from);
         let Some((at, value)) = operands.find_map(|(at, value)| Some((at, value?))) else { return false };
