@@ -69,5 +69,5 @@ pub use file::{FileError, InputFiles, ReadMode, WriteOptions};
 pub use load::{LoadError, Loaded, load};
 pub use onnx_proto::wire::Segments;
 pub use onnx_types::Limits;
-pub use sniff::{Content, sniff};
+pub use sniff::{Content, OPERATOR_SET, sniff};
 pub use source::{Checksum, Containment, FileSource, ModelStamp, SourceNote, verify_checksum};

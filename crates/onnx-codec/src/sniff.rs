@@ -79,6 +79,9 @@ const WINDOW: usize = 4096;
 /// The most fields of a message that are examined: a file has as many as it has pairs of bytes.
 const MOST_FIELDS: usize = 1 << 20;
 
+/// The description of an operator set document in [`Content::Known`].
+pub const OPERATOR_SET: &str = "an operator set document";
+
 /// Signatures at an offset.
 const SIGNATURES: &[(usize, &[u8], Content)] = &[
     (0, b"PK\x03\x04", Content::Zip),
@@ -93,6 +96,7 @@ const SIGNATURES: &[(usize, &[u8], Content)] = &[
     (0, b"\x89HDF\r\n\x1a\n", Content::Known("an HDF5 file, such as a Keras model: convert it with tf2onnx")),
     (0, b"\x93NUMPY", Content::Known("a NumPy array")),
     (0, b"GGUF", Content::Known("a GGUF model")),
+    (0, b"\x0a\x09ONNXOPSET", Content::Known(OPERATOR_SET)),
     (0, b"%PDF", Content::Known("a PDF document")),
     (0, b"\x7fELF", Content::Known("an ELF program or library")),
     (

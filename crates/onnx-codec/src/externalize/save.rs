@@ -283,8 +283,9 @@ impl Pair<'_> {
     ) -> Result<(), Denied> {
         let targets = self.outputs.data.iter().zip(&self.replaced.data);
         for (index, ((target, replaced), staged)) in targets.zip(&mut self.data).enumerate() {
-            let permissions = target.permissions(replaced.as_ref());
-            let placed = permissions.and_then(|permissions| staged.place(held, &name(target), permissions));
+            // New data of a model that is replaced is not for more readers than the model is.
+            let access = target.access(replaced.as_ref().or(self.replaced.main.as_ref()));
+            let placed = access.and_then(|access| staged.place(held, &name(target), access));
             placed.map_err(|error| (Some(index), error))?;
         }
         Ok(())
@@ -305,7 +306,8 @@ impl Pair<'_> {
             }
             // File systems without hard links get a second copy.
             let file = self.files.get(index);
-            let replaced = self.replaced.data.get(index).and_then(Option::as_ref);
+            let replaced =
+                self.replaced.data.get(index).and_then(Option::as_ref).or(self.replaced.main.as_ref());
             let copied = copy(target, replaced, file, held, options);
             copied.map_err(|error| (Some(index), unfinished(&error, name)))?;
         }
@@ -334,8 +336,8 @@ fn place_main(
     staged: &mut Staged,
     held: &mut Held<'_>,
 ) -> io::Result<()> {
-    let permissions = outputs.main.permissions(replaced.main.as_ref())?;
-    staged.place(held, &outputs.main.name, permissions)?;
+    let access = outputs.main.access(replaced.main.as_ref())?;
+    staged.place(held, &outputs.main.name, access)?;
     outputs.main.dir.sync()
 }
 
@@ -349,7 +351,7 @@ fn copy(
     let mut staged = Staged::new_held(&target.dir, &options.temporaries, held)?;
     staged.write_pieces(file.into_iter().flat_map(DataFile::pieces))?;
     staged.sync()?;
-    staged.place(held, &target.name, target.permissions(replaced)?)
+    staged.place(held, &target.name, target.access(replaced)?)
 }
 
 fn unfinished(error: &io::Error, name: &OsStr) -> io::Error {

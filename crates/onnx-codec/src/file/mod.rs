@@ -10,7 +10,8 @@
 //! * Files that belong together are a [`FileSet`]: all of them reach the disk under temporary names before the first one takes
 //!   its name, and a journal tells what is left to do. The next reader or writer of one of them finishes it if the writer was killed.
 //! * A temporary file can be read by its owner only. When it is complete it gets the permissions of the file that it
-//!   replaces, or those that the process gives to new files.
+//!   replaces, and its owner if the process may give files away; new data of a model that is replaced gets those of the
+//!   model, and other new files those that the process gives to them.
 //! * Because the name changes in one step, a model may be written over the file it is mapped from: the map keeps the old
 //!   contents.
 //! * Only regular files are replaced: a directory, pipe, socket or device under the name is an error. A symbolic link
@@ -99,10 +100,26 @@ pub struct FileError {
     pub source: io::Error,
 }
 
+/// The text of a path in messages and reports. Bytes that are not UTF-8 are escapes, as Python writes them, so that different paths
+/// have different texts.
+#[must_use]
+pub fn path_text(path: &Path) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
 impl FileError {
     /// The path in a message, which an empty one would leave without a beginning.
     fn shown(&self) -> String {
-        match &*self.path.to_string_lossy() {
+        match path_text(&self.path).as_str() {
             "" => "\"\"".to_owned(),
             path => Clean(path).to_string(),
         }
@@ -317,9 +334,9 @@ fn replace(
         staged.sync()?;
         let lock = target.dir.lock()?;
         let replaced = allowed()?;
-        let permissions = target.permissions(replaced.as_ref())?;
+        let access = target.access(replaced.as_ref())?;
         let mut held = options.temporaries.hold()?;
-        staged.place(&mut held, &target.name, permissions)?;
+        staged.place(&mut held, &target.name, access)?;
         drop(held);
         drop(lock);
         target.dir.sync()

@@ -158,11 +158,12 @@ impl<'a> FileSet<'a> {
         })?;
         let last = stage(&main, old.main.as_ref(), self.options, |staged| staged.write_with(contents));
         let last = last.map_err(at_model)?;
-        let mut members = Vec::new();
+        let (mut members, old_main) = (Vec::new(), old.main.as_ref());
         for (index, ((file, target), old)) in files.iter().zip(&data).zip(&old.data).enumerate() {
             let path = data_path(index);
-            let staged =
-                stage(target, old.as_ref(), self.options, |staged| staged.write_pieces(file.pieces().iter()));
+            // New data of a model that is replaced is not for more readers than the model is.
+            let old = old.as_ref().or(old_main);
+            let staged = stage(target, old, self.options, |staged| staged.write_pieces(file.pieces().iter()));
             let staged = staged.map_err(|error| FileError::write(&path, error))?;
             members.push(Member { path, target: target.clone(), staged, role: Role::Data });
         }
@@ -194,8 +195,8 @@ impl<'a> FileSet<'a> {
         self.members.sort_by_key(|member| member.role != Role::Data);
         let mut done: Vec<PathBuf> = Vec::new();
         for (path, target, mark) in &mut marks {
-            let placed = target.permissions(target.entry().ok().flatten().as_ref());
-            let placed = placed.and_then(|permissions| mark.place(&mut held, &target.name, permissions));
+            let placed = target.access(target.entry().ok().flatten().as_ref());
+            let placed = placed.and_then(|access| mark.place(&mut held, &target.name, access));
             placed.map_err(|error| FileError::write(path, incomplete(error, &done)))?;
             done.push(path.clone());
         }
@@ -280,7 +281,7 @@ fn stage(
     let mut staged = Staged::named(&target.dir, &options.temporaries)?;
     contents(&mut staged)?;
     staged.sync()?;
-    staged.close(target.permissions(old)?)
+    staged.close(target.access(old)?)
 }
 
 /// An error with the files that were replaced before it.

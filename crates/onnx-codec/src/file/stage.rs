@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, IoSlice, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use onnx_types::Interrupt;
 
-use super::dir::Dir;
+use super::dir::{Access, Dir};
 use crate::mmap;
 
 /// The most pieces one vectored write takes; the limit of Linux.
@@ -191,9 +191,9 @@ impl Staged {
     }
 
     /// Closes a file with a temporary name, which is complete and on disk.
-    pub(crate) fn close(mut self, permissions: Option<Permissions>) -> io::Result<Closed> {
-        if let Some(permissions) = permissions {
-            self.file.set_permissions(permissions)?;
+    pub(crate) fn close(mut self, access: Option<Access>) -> io::Result<Closed> {
+        if let Some(access) = access {
+            access.apply(&self.file)?;
         }
         Ok(Closed {
             dir: Arc::clone(&self.dir),
@@ -236,10 +236,10 @@ impl Staged {
         &mut self,
         held: &mut Held<'_>,
         name: &OsStr,
-        permissions: Option<Permissions>,
+        access: Option<Access>,
     ) -> io::Result<()> {
-        if let Some(permissions) = permissions {
-            self.file.set_permissions(permissions)?;
+        if let Some(access) = access {
+            access.apply(&self.file)?;
         }
         if let Some(temporary) = &self.temporary {
             self.dir.rename(temporary, name)?;

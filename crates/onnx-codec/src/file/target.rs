@@ -1,12 +1,11 @@
 //! The name that a file will get.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::Permissions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::dir::{Dir, Entry, FileEntry, FileId, Lock, kind_name};
+use super::dir::{Access, Dir, Entry, FileEntry, FileId, Lock, kind_name};
 use super::journal;
 use crate::source::location::Location;
 
@@ -75,11 +74,11 @@ impl Target {
         same_name && self.id == other.id
     }
 
-    /// The permissions for a file that replaces this one.
-    pub(crate) fn permissions(&self, replaced: Option<&FileEntry>) -> io::Result<Option<Permissions>> {
+    /// Who may access a file that replaces this one, or that belongs to one that is replaced.
+    pub(crate) fn access(&self, replaced: Option<&FileEntry>) -> io::Result<Option<Access>> {
         match replaced {
-            Some(file) => Ok(Some(file.permissions.clone())),
-            None => self.dir.permissions_of_new_files(),
+            Some(file) => Ok(Some(file.access.clone())),
+            None => Ok(self.dir.permissions_of_new_files()?.map(Access::new)),
         }
     }
 }

@@ -10,7 +10,7 @@ mod portable;
 #[cfg(not(unix))]
 pub(crate) use portable::{Dir, Lock, is_special, may_be_link};
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::path::Path;
 
@@ -38,8 +38,56 @@ impl FileId {
 #[derive(Clone, Debug)]
 pub(crate) struct FileEntry {
     pub(crate) id: FileId,
-    pub(crate) permissions: std::fs::Permissions,
+    pub(crate) access: Access,
     pub(crate) len: u64,
+}
+
+/// Who may access a file: its permissions, and the owner and group that it gets from the process.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    permissions: Permissions,
+    /// `None` if they are those of the process, or if the process cannot give files away.
+    #[cfg(unix)]
+    owner: Option<(u32, u32)>,
+}
+
+impl Access {
+    /// That of a file of the process.
+    pub(crate) const fn new(permissions: Permissions) -> Self {
+        Self {
+            permissions,
+            #[cfg(unix)]
+            owner: None,
+        }
+    }
+
+    /// That of a file of an owner and a group. Only the superuser can give files away.
+    #[cfg(unix)]
+    fn of_owner(permissions: Permissions, owner: (u32, u32)) -> Self {
+        let process = rustix::process::geteuid();
+        let own = (process.as_raw(), rustix::process::getegid().as_raw());
+        Self { permissions, owner: Some(owner).filter(|&owner| process.is_root() && owner != own) }
+    }
+
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            Self::of_owner(metadata.permissions(), (metadata.uid(), metadata.gid()))
+        }
+        #[cfg(not(unix))]
+        Self::new(metadata.permissions())
+    }
+
+    /// Gives a new file this access.
+    pub(crate) fn apply(self, file: &File) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Some((user, group)) = self.owner {
+            // Some file systems have no owners.
+            let _ = std::os::unix::fs::fchown(file, Some(user), Some(group));
+        }
+        file.set_permissions(self.permissions)
+    }
 }
 
 impl FileEntry {
@@ -65,13 +113,13 @@ impl FileEntry {
     fn new(metadata: &Metadata, _: &Path) -> io::Result<Self> {
         use std::os::unix::fs::MetadataExt;
         let id = FileId(metadata.dev(), metadata.ino());
-        Ok(Self { id, permissions: metadata.permissions(), len: metadata.len() })
+        Ok(Self { id, access: Access::of(metadata), len: metadata.len() })
     }
 
     #[cfg(not(unix))]
     fn new(metadata: &Metadata, path: &Path) -> io::Result<Self> {
         let id = FileId(path.canonicalize()?);
-        Ok(Self { id, permissions: metadata.permissions(), len: metadata.len() })
+        Ok(Self { id, access: Access::of(metadata), len: metadata.len() })
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Entry, FileEntry, FileId};
+use super::{Access, Entry, FileEntry, FileId};
 
 /// Reading without waiting for a writer of a pipe, and without making a terminal the process's own.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
@@ -201,7 +201,7 @@ impl Dir {
         Ok(match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Entry::File(FileEntry {
                 id: identity(&stat),
-                permissions: permissions(stat.st_mode),
+                access: Access::of_owner(permissions(stat.st_mode), (stat.st_uid, stat.st_gid)),
                 len: number(stat.st_size),
             }),
             FileType::Symlink => Entry::Link,
