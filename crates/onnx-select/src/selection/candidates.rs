@@ -34,6 +34,9 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
     if text.is_empty() || text.len() > MAX_TEXT {
         return Vec::new();
     }
+    if let Some(last) = last_node(model, text) {
+        return vec![last];
+    }
     let graphs = model.graphs_in(model.main_graph());
     let elements = graphs.flat_map(|graph| {
         let nodes = model.nodes(graph).map(Element::Node);
@@ -81,6 +84,13 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
         return found;
     }
     found
+}
+
+/// The selector of the last node, if a text is that of a node behind it.
+fn last_node(model: &Model, text: &str) -> Option<String> {
+    let Ok(Selector::Node(index)) = Selector::parse(text) else { return None };
+    let last = model.graph(model.main_graph()).node_count().checked_sub(1)?;
+    (index > last).then(|| Selector::Node(last).to_string())
 }
 
 /// The elements whose names share most parts between slashes with a text, at the beginning and at the end.
