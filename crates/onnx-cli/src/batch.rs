@@ -8,12 +8,13 @@ use clap::{FromArgMatches as _, ValueEnum as _};
 
 use crate::args::{Cli, command};
 use crate::exit::{Failure, Outcome};
+use crate::format::Format;
 use crate::input::{expand, is_stdin};
 use crate::limits::LimitArgs;
 use crate::output::{Out, shown};
 use crate::report::ReportFormat;
 use crate::size::plural;
-use crate::spelling::positions;
+use crate::spelling::{command_of, dashed, positions};
 use crate::table;
 
 /// Several command lines that one stands for, each with one model.
@@ -37,7 +38,10 @@ struct OutputWord {
 
 impl OutputWord {
     fn of(words: &[String]) -> Option<Self> {
-        words.iter().enumerate().find_map(|(at, word)| {
+        // `-opset` is not an output `pset`.
+        let command = command_of(words);
+        let is_dashed = |word: &str| command.as_ref().is_some_and(|command| dashed(command, word).is_some());
+        words.iter().enumerate().filter(|(_, word)| !is_dashed(word)).find_map(|(at, word)| {
             if word == "-o" || word == "--output" {
                 let value = words.get(at + 1)?.clone();
                 return Some(Self { at: at + 1, prefix: "", value });
@@ -61,9 +65,9 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
     let missing = paths.iter().find(|path| !path.exists());
     // The parts of one model are files of a directory themselves.
     let is_divided = words.iter().any(|word| word == "--parts" || word.starts_with("--parts="));
-    let ends_with_slash = !is_divided && output.as_ref().is_some_and(|output| output.value.ends_with('/'));
+    let goes_inside = !is_divided && output.as_ref().is_some_and(|output| is_named_directory(&output.value));
     let has_several = paths.len() > 1;
-    if paths.iter().any(|path| is_stdin(path)) && (ends_with_slash || (into_directory && has_several)) {
+    if paths.iter().any(|path| is_stdin(path)) && (goes_inside || (into_directory && has_several)) {
         let failure = Failure::new(
             "a model from standard input has no name, and outputs in a directory have those of their inputs",
         );
@@ -76,7 +80,7 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
         ))));
     }
     // A pattern may stand for one file, which is written to the directory as several are.
-    let is_single = paths.len() < 2 && !has_directory && !ends_with_slash;
+    let is_single = paths.len() < 2 && !has_directory && !goes_inside;
     if is_single || paths.is_empty() || missing.is_some() {
         return None;
     }
@@ -107,6 +111,11 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
         }
         Batch { command, lines, format, directory: output.map(|output| output.value) }
     }))
+}
+
+/// Whether a name is meant as that of a directory: one with the extension of a model needs a slash.
+fn is_named_directory(path: &str) -> bool {
+    path.ends_with('/') || (is_directory(path) && Format::of(Path::new(path)).is_none())
 }
 
 fn is_directory(path: &str) -> bool {

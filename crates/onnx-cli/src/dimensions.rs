@@ -1,6 +1,10 @@
 //! The argument `--set DIM[,DIM]=SIZE`: dimension variables or axes, and a size for them.
 
+use std::collections::HashSet;
+use std::fmt;
+
 use crate::exit::Failure;
+use crate::known_names;
 use crate::output::shown;
 
 /// Reads a list of `DIM=SIZE`, in which several dimensions before a size have this size: `N=4,S=2`, `N,S=4`.
@@ -41,4 +45,26 @@ pub(crate) fn number(text: &str) -> Option<i64> {
 pub(crate) fn axis(text: &str) -> Option<(&str, usize)> {
     let (name, axis) = text.strip_suffix(']')?.rsplit_once('[')?;
     Some((name, axis.parse().ok()?))
+}
+
+/// The failure for a dimension that no input has, by the names of the inputs and of their dimension variables.
+pub(crate) fn unknown(dim: &str, inputs: &[&str], variables: &[&str]) -> Failure {
+    if let Some((of, _)) = axis(dim) {
+        let failure = Failure::new(format_args!("no input is called `{}`", shown(of)));
+        return failure.help(known_names::of_ports(of, inputs, "input"));
+    }
+    let mut seen = HashSet::new();
+    let variables: Vec<&str> = variables.iter().copied().filter(|name| seen.insert(*name)).collect();
+    let failure = Failure::new(format_args!("no input has the dimension variable `{}`", shown(dim)));
+    let none = "the inputs have no dimension variables; an axis is written `x[0]`";
+    failure.help(known_names::advice(dim, &variables, none, |names| {
+        format!("there are {names}; an axis is written `x[0]`")
+    }))
+}
+
+/// The failure for two sizes of one dimension.
+pub(crate) fn conflict(dim: &str, first: impl fmt::Display, second: impl fmt::Display) -> Failure {
+    let [dim, first, second] = [dim, &first.to_string(), &second.to_string()].map(shown);
+    Failure::new(format_args!("`{dim}` cannot be both {first} and {second}"))
+        .help(format!("set it once: `--set {dim}={first}`"))
 }

@@ -309,6 +309,11 @@ impl LibraryError for FileError {
     }
 
     fn help(&self) -> Option<String> {
+        if self.source.kind() == io::ErrorKind::NotFound
+            && let Some(help) = not_a_path(&self.path)
+        {
+            return Some(help.to_owned());
+        }
         if self.operation == "read" && self.source.kind() == io::ErrorKind::NotFound {
             let name = self.path.to_string_lossy();
             if name.contains(['*', '?', '[']) {
@@ -318,7 +323,10 @@ impl LibraryError for FileError {
             }
             return similar_file(&self.path).map(|name| format!("did you mean `{name}`?"));
         }
-        if self.operation == "read" && self.path.is_dir() {
+        if has_too_many_files(&self.source) {
+            return Some("allow the process more open files: `ulimit -n`".to_owned());
+        }
+        if self.operation == "read" && self.source.kind() == io::ErrorKind::IsADirectory {
             return Some("the command takes one model: name a file in the directory".to_owned());
         }
         let help = match self.refusal()? {
@@ -330,6 +338,27 @@ impl LibraryError for FileError {
         };
         Some(help.to_owned())
     }
+}
+
+/// The help for a path that is text of a shell, or an address.
+fn not_a_path(path: &Path) -> Option<&'static str> {
+    let name = path.to_str()?;
+    let is_scheme = |scheme: &str| {
+        !scheme.is_empty()
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    if name.starts_with('~') {
+        return Some(
+            "the shell replaces `~` only at the beginning of a word and outside quotes: `$HOME` is the same",
+        );
+    }
+    let is_address = name.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
+    is_address.then_some("nothing is downloaded: get the file first, such as with `curl -LO URL`")
+}
+
+/// Whether the process or the system has as many open files as it may have.
+fn has_too_many_files(error: &io::Error) -> bool {
+    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
 
 /// The file next to one that does not exist whose name is most probably meant.

@@ -1,6 +1,7 @@
 //! `onnx find`: the nodes and values that a selector denotes.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use onnx_ir::{Model, NodeId, Places, ValueId};
 use onnx_select::{Element, Selectors};
@@ -16,6 +17,7 @@ use crate::json::JsonText;
 use crate::output::{Out, clean_lines, shown};
 use crate::progress::Progress;
 use crate::selection::Context;
+use crate::spelling::text_of;
 use crate::{report, selection, size};
 
 /// Operands and results of a node that its line shows.
@@ -24,7 +26,7 @@ const MAX_SHOWN: usize = 8;
 pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let progress = Progress::start("searching", 1);
     progress.begin(&display_name(&args.input_file));
-    let mut loaded = load(&args.input_file, &args.input)?;
+    let mut loaded = load(&args.input_file, &args.input).map_err(|failure| in_order(failure, args))?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let context = Context::with_registry(&loaded, args.documents.registry(&loaded.execution)?)?;
     let facts = context.facts(&loaded.model);
@@ -56,6 +58,15 @@ pub(crate) fn run(args: &FindArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     out.summary(&counted(&found));
     Ok(Outcome::Fine)
+}
+
+/// The failure to read a model; with the arguments in order if the selector names a file, and the model does not.
+fn in_order(failure: Failure, args: &FindArgs) -> Failure {
+    if args.input_file.exists() || !Path::new(&args.selector).is_file() {
+        return failure;
+    }
+    let words = ["find", &args.selector, &args.input_file.to_string_lossy()].map(str::to_owned);
+    failure.help(format!("the model is before the selector: `{}`", text_of(&words)))
 }
 
 /// How many nodes and values there are.

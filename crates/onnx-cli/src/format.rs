@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use clap::ValueEnum;
-use onnx_codec::{Content, sniff};
+use onnx_codec::{Content, OPERATOR_SET, sniff};
 
 use crate::exit::Failure;
+use crate::input::display_name;
 use crate::part::Part;
 
 /// A format in which a model can be stored.
@@ -97,6 +98,9 @@ pub(crate) fn rejected(bytes: &[u8], wanted: Format, otherwise: &str) -> Option<
         }
         Content::Compressed(_) => "unpack it first".to_owned(),
         Content::Utf16 => "store the text as UTF-8".to_owned(),
+        Content::Known(OPERATOR_SET) => {
+            "with the extension .onnxops, `onnx check` checks it, and `--ops FILE` loads it".to_owned()
+        }
         Content::Part(_, part) => format!("`onnx check --as {part}` reads it"),
         Content::Text => "if it is a model as text, give its format with `--from`".to_owned(),
         _ => "only ONNX models can be read".to_owned(),
@@ -140,6 +144,35 @@ pub(crate) const FOR_TEXT_ONLY: &str =
 pub(crate) const FOR_ANY: &str =
     "if it is a binary model, add `--from onnx`, or give the file the extension .onnx";
 
+/// The failure for contents that are not what is needed, if their beginning shows what they are; `what` is what is needed.
+pub(crate) fn instead(bytes: &[u8], what: &str) -> Option<Failure> {
+    let content = sniff(bytes);
+    let description = match content {
+        Content::Text | Content::Unknown => return None,
+        // Members of a model, which no other document has.
+        Content::Json if contains(bytes, b"\"graph\"") && contains(bytes, b"\"node\"") => {
+            "this looks like a model as JSON".to_owned()
+        }
+        Content::Json => return None,
+        _ => content.description()?,
+    };
+    if description.ends_with(what) {
+        return None;
+    }
+    Some(Failure::new(format_args!("{description}, and {what} is needed")))
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// The failure for a file that an argument names where a file of another kind is needed: `what`.
+pub(crate) fn not_a(path: &Path, what: &str) -> Failure {
+    let is_model = Format::of(path).is_some_and(|format| format != Format::Json);
+    let reason = if is_model { "is a model, not" } else { "is not" };
+    Failure::new(format_args!("{reason} {what}")).about(&display_name(path))
+}
+
 /// The format of an output. `help` says how to name it where the extension stands for none.
 pub(crate) fn of_output(path: &Path, wanted: Option<Format>, help: &str) -> Result<Format, Failure> {
     if let Some(format) = wanted {
@@ -148,9 +181,10 @@ pub(crate) fn of_output(path: &Path, wanted: Option<Format>, help: &str) -> Resu
     if path.as_os_str() == "-" {
         return Ok(Format::Onnx);
     }
-    if path.as_os_str().as_encoded_bytes().ends_with(b"/") && path.to_str().is_none() {
-        let message = format_args!("`{}` is a directory whose name is not UTF-8", path.display());
-        return Err(Failure::new(message).help("name the file in it"));
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir() {
+        let reason = if path.to_str().is_none() { " whose name is not UTF-8" } else { "" };
+        let message = format_args!("`{}` is a directory{reason}", path.display());
+        return Err(Failure::new(message).help("name the file in it: `-o DIR/NAME.onnx`"));
     }
     let of_stream = || onnx_codec::file::is_stream(path).then_some(Format::Onnx);
     Format::of(path).or_else(of_stream).ok_or_else(|| {

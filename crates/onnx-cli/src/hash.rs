@@ -14,6 +14,7 @@ use crate::jobs;
 use crate::json::JsonText;
 use crate::output::{DIM, Out, paint, shown};
 use crate::progress::Progress;
+use crate::weights::require_elements;
 
 pub(crate) fn run(args: &HashArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let files = expand(&args.files, &["onnx"]);
@@ -67,6 +68,7 @@ fn digests(loaded: &Loaded, args: &HashArgs) -> Result<Digests, Failure> {
     if args.interface {
         return Ok(Digests { interface: Some(hash_interface(model)), ..Digests::default() });
     }
+    require_elements(loaded)?;
     let source = loaded.source()?;
     let options = HashOptions::default().with_data(&source).with_execution(execution.clone());
     if args.weights {

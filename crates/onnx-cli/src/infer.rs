@@ -5,7 +5,7 @@ mod json;
 mod operands;
 mod unknown;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Rule, Severity, Sink};
@@ -18,10 +18,10 @@ use crate::args::{Changed, ExternalArgs, InferArgs, Merge, Runtime, Symbols};
 use crate::cost::bind;
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stream, load};
-use crate::output::{Colours, Out, shown};
+use crate::output::{Colours, Out};
 use crate::progress::Progress;
 use crate::report;
-use crate::{precondition, rules, store, weights};
+use crate::{dimensions, precondition, rules, store, weights};
 
 /// Metadata of the model under this key and the name of a variable say which size the variable stands for.
 const METADATA_PREFIX: &str = "onnx.infer.dim.";
@@ -35,6 +35,8 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let sizes = bind(&mut loaded.model, &args.sizes)?;
     let registry = args.documents.registry(&loaded.execution)?;
+    let (severity, is_free) = (&args.input.severity, args.keep_going || args.is_report());
+    progress.aside(|| precondition::require_order(&loaded, &registry, severity, is_free, out))?;
     let bodies = args.documents.link(&mut loaded.model, &loaded.execution)?;
     let source = loaded.source()?;
     let mut options = options_of(args).with_data(&source).with_sizes(&sizes).with_registry(&registry);
@@ -158,13 +160,9 @@ pub(crate) fn variable_sizes(
     let mut sizes = Vec::new();
     for (name, size) in wanted {
         if !is_variable(model, name) {
-            let known = variables(model);
-            let failure = Failure::new(format_args!("no input has the dimension variable `{}`", shown(name)));
-            return Err(if known.is_empty() {
-                failure.help("the inputs of this model have no dimension variables")
-            } else {
-                failure.help(format!("there are {}", known.join(", ")))
-            });
+            let inputs = model.graph(model.main_graph()).inputs().iter();
+            let inputs: Vec<&str> = inputs.map(|&input| model.str(model.value(input).name())).collect();
+            return Err(dimensions::unknown(name, &inputs, &variables(model)));
         }
         sizes.push((model.intern(name), *size));
     }
@@ -178,41 +176,27 @@ pub(crate) fn require_consistent(model: &Model, sizes: &[(Symbol, i64)]) -> Resu
     for &(variable, second) in sizes {
         let first = *known.entry(variable).or_insert(second);
         if first != second {
-            let dim = shown(model.str(variable));
-            return Err(Failure::new(format_args!("`{dim}` cannot be both {first} and {second}"))
-                .help(format!("set it once: `--set {dim}={first}`")));
+            return Err(dimensions::conflict(model.str(variable), first, second));
         }
     }
     Ok(())
 }
 
-/// The texts of the dimension variables of the inputs, each once.
-fn variables(model: &Model) -> Vec<String> {
-    let (mut texts, mut seen) = (Vec::new(), HashSet::new());
-    for &input in model.graph(model.main_graph()).inputs() {
-        let shape = model.ty(input).and_then(Type::shape);
-        for dim in shape.into_iter().flat_map(|shape| shape.dims()) {
-            if let Dim::Var(name) = dim
-                && seen.insert(*name)
-            {
-                texts.push(format!("`{}`", shown(model.str(*name))));
-            }
-        }
-    }
-    texts
+/// The names of the dimension variables of the inputs.
+fn variables(model: &Model) -> Vec<&str> {
+    let inputs = model.graph(model.main_graph()).inputs().iter();
+    let shapes = inputs.filter_map(|&input| model.ty(input).and_then(Type::shape));
+    let dims = shapes.flat_map(|shape| shape.dims());
+    dims.filter_map(|dim| match dim {
+        Dim::Var(name) => Some(model.str(*name)),
+        _ => None,
+    })
+    .collect()
 }
 
 /// Whether an input has a size of this name, or one that is computed from it.
 fn is_variable(model: &mut Model, name: &str) -> bool {
-    let mut texts = Vec::new();
-    for &input in model.graph(model.main_graph()).inputs() {
-        let shape = model.ty(input).and_then(Type::shape);
-        let dims = shape.into_iter().flat_map(|shape| shape.dims());
-        texts.extend(dims.filter_map(|dim| match dim {
-            Dim::Var(text) => Some(model.str(*text).to_owned()),
-            _ => None,
-        }));
-    }
+    let texts: Vec<String> = variables(model).into_iter().map(str::to_owned).collect();
     let symbol = model.intern(name);
     texts.iter().any(|text| {
         let (exprs, names) = model.exprs_mut();

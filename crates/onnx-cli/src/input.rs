@@ -20,7 +20,7 @@ use crate::format::{self, Format};
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
 use crate::reading::{read, read_stdin};
-use crate::{size, store};
+use crate::{rows, size, store};
 
 /// A model that was read, and where it came from.
 pub(crate) struct Loaded {
@@ -213,7 +213,7 @@ impl Loaded {
 
 /// The name under which an input is spoken of.
 pub(crate) fn display_name(path: &Path) -> String {
-    if is_stdin(path) { "<stdin>".to_owned() } else { path.to_string_lossy().into_owned() }
+    if is_stdin(path) { "<stdin>".to_owned() } else { rows::name(path) }
 }
 
 pub(crate) fn is_stdin(path: &Path) -> bool {

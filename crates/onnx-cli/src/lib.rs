@@ -48,6 +48,7 @@ mod input;
 mod interrupt;
 mod jobs;
 mod json;
+mod known_names;
 mod limits;
 mod man;
 mod memory;

@@ -9,6 +9,7 @@ use clap::{Arg, Command};
 
 use crate::args::{ManArgs, program};
 use crate::exit::{Failure, Outcome};
+use crate::folder::refuse_stream;
 use crate::output::{Out, shown};
 use crate::size::plural;
 
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let failed = |path: &Path, error: std::io::Error| {
         Failure::not_writable(format_args!("{}: cannot be written: {error}", path.display()))
     };
+    refuse_stream(directory)?;
     fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     let pages = pages(&program);
     for (path, text) in &pages {

@@ -21,6 +21,7 @@ use crate::run::runs_of;
 use crate::samples::{self, Inputs};
 use crate::selection::Context;
 use crate::size::{grouped, plural};
+use crate::weights;
 
 impl LibraryError for DequantizeError {
     fn limit(&self) -> Option<&'static str> {
@@ -84,6 +85,7 @@ pub(crate) fn convert(
     out: &Out,
 ) -> Result<Value, Failure> {
     refuse_idle(args)?;
+    weights::require_elements(loaded)?;
     let context = Context::new(loaded)?;
     let source = loaded.source()?;
     let execution = runs_of(&[loaded]).with_seed(args.seed.unwrap_or_default());

@@ -1,7 +1,9 @@
 //! What users of other tools type, and what is written here.
 
+use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::args::Cli;
 use crate::exit::Failure;
 use crate::spelling::{Spelling, text_of};
 
@@ -70,6 +72,11 @@ pub(crate) const OTHER_TOOLS: &[Spelling] = &[
     Spelling::new("convert", "--node_block_list", "--except {}"),
     Spelling::new("compare", "--onnxrt", "--with onnxruntime"),
     Spelling::new("convert", "--external-data", "--weights external={}"),
+    Spelling::new("", "--input", Spelling::ARGUMENT),
+    Spelling::new("", "--model", Spelling::ARGUMENT),
+    Spelling::new("", "--input-model", Spelling::ARGUMENT),
+    Spelling::new("", "--input_model", Spelling::ARGUMENT),
+    Spelling::new("", "--model-path", Spelling::ARGUMENT),
     Spelling::new("", "--json", "--format json"),
     Spelling::new("", "--no-color", "--color never"),
     Spelling::new("", "--output-file", "--output {}"),
@@ -143,7 +150,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ),
     ("convert", "--disable-shape-infer", "leave it out: types and shapes are always inferred"),
     ("merge", "--io-map", "`--connect OUT=IN`, once for each pair"),
-    ("run", "--onnxrt", "`onnx compare IN --with onnxruntime` runs both"),
+    ("run", "--onnxrt", "`onnx compare IN --with onnxruntime`, which runs both"),
     ("run", "--shapes", SHAPES),
     ("", "--overwrite-input-shape", SHAPES),
     ("", "--override-input-shape", SHAPES),
@@ -153,12 +160,12 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     (
         "simplify",
         "--skip-fuse-bn",
-        "`onnx rewrite --pass NAME` runs chosen passes, and `--except SELECTOR` keeps nodes",
+        "leave it out: `--except SELECTOR` keeps nodes, and `onnx rewrite --pass NAME` runs chosen passes only",
     ),
     (
         "simplify",
         "--skip-optimization",
-        "`onnx rewrite --pass NAME` runs chosen passes, and `--except SELECTOR` keeps nodes",
+        "leave it out: `--except SELECTOR` keeps nodes, and `onnx rewrite --pass NAME` runs chosen passes only",
     ),
     (
         "simplify",
@@ -241,7 +248,7 @@ pub(crate) fn explained(error: &clap::Error, words: &[String]) -> Option<Failure
     }
 }
 
-fn is_file(word: &str) -> bool {
+pub(crate) fn is_file(word: &str) -> bool {
     let extensions = [".onnx", ".onnxtxt", ".pb", ".textproto", ".ort"];
     extensions.iter().any(|extension| word.ends_with(extension)) || std::path::Path::new(word).is_file()
 }
@@ -269,11 +276,22 @@ fn of_command(word: &str, words: &[String]) -> Option<Failure> {
             .help(format!("write `{line}`")),
         );
     }
-    let line = with("info")?;
+    let line = with_command_before(word, words).or_else(|| with("info"))?;
     Some(
         Failure::new("a command is before the model")
             .help(format!("write `{line}`; `onnx --help` lists the commands")),
     )
+}
+
+/// `m.onnx check`: the line with the command that is behind the model before it.
+fn with_command_before(model: &str, words: &[String]) -> Option<String> {
+    let program = Cli::command();
+    let first = words.iter().position(|word| word == model)?;
+    let command = words.iter().skip(first).position(|word| program.find_subcommand(word).is_some())?;
+    let mut line = words.to_vec();
+    let command = line.remove(first + command);
+    line.insert(first, command);
+    Some(text_of(&line))
 }
 
 fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
@@ -357,4 +375,20 @@ fn of_outputs(argument: &str, words: &[String]) -> Option<Failure> {
     *line.get_mut(index)? = "--outputs".to_owned();
     let message = "`--output`, or `-o`, is the file to write; `--outputs` names values";
     Some(Failure::new(message).help(format!("write `{}`", text_of(&line))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_that_begins_with_code_is_a_spelling() {
+        // "write `onnx x` runs both" is two sentences in one.
+        for (command, option, help) in OPTIONS.iter().filter(|(.., help)| help.starts_with('`')) {
+            let after = help.split('`').nth(2).unwrap();
+            let ends = [":", ",", " or ", " for a "];
+            let is_spelling = after.is_empty() || ends.iter().any(|end| after.starts_with(end));
+            assert!(is_spelling, "{command} {option}: {help}");
+        }
+    }
 }

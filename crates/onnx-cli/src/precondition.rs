@@ -57,13 +57,27 @@ pub(crate) fn require_valid_nodes(
     if keep_going {
         return Ok(());
     }
-    let cycles =
-        "nodes need their own results, so that the model computes nothing in whatever order they run";
-    let help = "give one of the nodes another operand; `onnx check` shows all that are not in order";
-    refuse(loaded, in_cycles(loaded, registry), severity, (cycles, help), out)?;
+    require_order(loaded, registry, severity, keep_going, out)?;
     let message =
         "nodes are not valid in the versions that are imported, so that nothing says what they compute";
     refuse(loaded, invalid(loaded, registry)?, severity, (message, HELP), out)
+}
+
+/// Refuses a model with nodes that need their own results, unless the command continues in spite of errors.
+pub(crate) fn require_order(
+    loaded: &Loaded,
+    registry: &Registry,
+    severity: &SeverityArgs,
+    keep_going: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if keep_going {
+        return Ok(());
+    }
+    let cycles =
+        "nodes need their own results, so that the model computes nothing in whatever order they run";
+    let help = "give one of the nodes another operand; `onnx check` shows all that are not in order";
+    refuse(loaded, in_cycles(loaded, registry), severity, (cycles, help), out)
 }
 
 /// The findings about the order of nodes, if no order is right.

@@ -12,13 +12,18 @@ use onnx_codec::file::{self, MAX_STREAM_BYTES};
 use onnx_types::{Execution, Interrupt, Stopped};
 
 use crate::exit::Failure;
-use crate::input::{display_name, require_length};
+use crate::format;
+use crate::input::{display_name, is_stdin, require_length};
 
 /// Time between two checks of the timeout while a stream is waited for.
 const POLL: Duration = Duration::from_millis(5);
 
 /// The contents of a file, or of a pipe.
 pub(crate) fn read(path: &Path, mode: ReadMode, interrupt: &Interrupt) -> Result<Bytes, Failure> {
+    if is_stdin(path) {
+        let help = "write the data to a file; a file that is called `-` is written `./-`";
+        return Err(Failure::new("only a model is read from standard input: `-`").help(help));
+    }
     if !file::is_stream(path) {
         return Ok(file::read(path, mode)?);
     }
@@ -56,14 +61,21 @@ pub(crate) fn read_text(
     interrupt: &Interrupt,
 ) -> Result<String, Failure> {
     let shown = crate::output::shown(&path.to_string_lossy());
-    let failed = |error: io::Error| Failure::not_readable(format_args!("{shown}: {error}"));
-    if std::fs::metadata(path).map_err(failed)?.len() > most {
+    // A file that is missing is reported when it is read.
+    if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > most) {
         return Err(Failure::new(format_args!("{shown}: the file is too large for {what}")));
     }
     let bytes = read(path, ReadMode::Memory, interrupt)?;
-    let text = std::str::from_utf8(&bytes);
-    let text = text.map_err(|error| Failure::new(format_args!("{shown}: this is not UTF-8: {error}")))?;
-    Ok(text.to_owned())
+    utf8(&bytes, what).map_err(|failure| failure.about(&shown))
+}
+
+/// The text of contents; `what` is what it is for.
+pub(crate) fn utf8(bytes: &[u8], what: &str) -> Result<String, Failure> {
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| {
+        format::instead(bytes, what)
+            .unwrap_or_else(|| Failure::new(format_args!("this is not UTF-8: {error}")))
+            .help(format!("name {what}"))
+    })
 }
 
 /// Runs work that may wait for another program. After the timeout, its thread is left behind: the process ends.

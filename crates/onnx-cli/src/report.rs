@@ -16,6 +16,7 @@ use crate::input::{Loaded, display_name, is_stdin, is_stream};
 use crate::interrupt;
 use crate::json::JsonText;
 use crate::output::Out;
+use crate::rows;
 use crate::table::{self, Form};
 
 /// Format of a report.
@@ -91,21 +92,28 @@ impl ModelReportArgs {
             let failure = Failure::new("the model and the report cannot both be written to standard output");
             return Err(failure.help("use `-o FILE`, or `--report FILE`"));
         }
-        let is_taken = |file: &Path| {
-            is_stream(file) || input.into_iter().chain(output).any(|other| is_same_place(file, other))
-        };
-        if self.file.as_deref().is_some_and(is_taken) {
-            // Nor is this failure reported there.
-            out.collected.file = None;
-            return Err(Failure::new(
-                "`--report` takes the name of a file that is not the input, the output or a stream",
-            )
-            .help("name another file: `--report FILE`"));
-        }
         let Some(file) = &self.file else { return Ok(()) };
+        // Nor is this failure reported there.
+        require_own_file("--report", file, input.into_iter().chain(output))
+            .inspect_err(|_| out.collected.file = None)?;
         let written = write_file(file, FileKind::Json, &report_options().with_dry_run(true), |_| Ok(()));
         written.inspect_err(|_| out.collected.file = None).map_err(Failure::from)
     }
+}
+
+/// Refuses a stream or one of the other files of the command as the file that an option writes in addition to the output.
+pub(crate) fn require_own_file<'a>(
+    option: &str,
+    file: &Path,
+    mut others: impl Iterator<Item = &'a Path>,
+) -> Result<(), Failure> {
+    if !is_stream(file) && !others.any(|other| is_same_place(file, other)) {
+        return Ok(());
+    }
+    let message = format_args!(
+        "`{option}` takes the name of a file that is not the input, the output, the report or a stream"
+    );
+    Err(Failure::new(message).help(format!("name another file: `{option} FILE`")))
 }
 
 /// Whether two paths name one file, which may not be there yet.
@@ -403,7 +411,7 @@ impl Out {
 
     /// Adds a file that was written to the report, or that a dry run would have written.
     pub(crate) fn output(&mut self, path: &Path, format: Option<&'static str>, bytes: u64, written: bool) {
-        let name = if is_stdin(path) { "<stdout>".to_owned() } else { path.to_string_lossy().into_owned() };
+        let name = if is_stdin(path) { "<stdout>".to_owned() } else { rows::name(path) };
         self.collected.report.outputs.push(Output { name, format, bytes: Some(bytes), written });
     }
 

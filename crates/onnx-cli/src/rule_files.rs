@@ -10,12 +10,16 @@ use onnx_schema::Registry;
 use onnx_types::Execution;
 
 use crate::exit::Failure;
+use crate::format;
 use crate::input::display_name;
-use crate::reading::read_within;
+use crate::reading::{read_within, utf8};
 use crate::size;
 
 /// The extension of rule files.
 pub(crate) const EXTENSION: &str = "onnxrules";
+
+/// What such a file is, in messages.
+const WHAT: &str = "a file of rewrite rules";
 
 /// Returns `true` if a file has the extension of rule files.
 pub(crate) fn is_rule_file(path: &Path) -> bool {
@@ -25,10 +29,7 @@ pub(crate) fn is_rule_file(path: &Path) -> bool {
 /// The text of a rule file.
 pub(crate) fn text(path: &Path, execution: &Execution) -> Result<String, Failure> {
     let bytes = read_within(path, execution)?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
-        Failure::new(format_args!("this is not UTF-8: {error}")).about(&display_name(path))
-    })?;
-    Ok(text.to_owned())
+    utf8(&bytes, WHAT).map_err(|failure| failure.about(&display_name(path)))
 }
 
 /// The rules of a file, each of which must lower the cost.
@@ -53,6 +54,10 @@ fn load_by(
 ) -> Result<RuleSet, Failure> {
     let text = text(path, execution)?;
     parse(&text, registry).map_err(|error| {
+        if let Some(failure) = format::instead(text.as_bytes(), WHAT) {
+            let help = "docs/rewrite-rules.md describes the language of rules";
+            return failure.about(&display_name(path)).help(help);
+        }
         Failure::of_text(&display_name(path), error.into_findings(), text.clone().into_bytes().into())
     })
 }

@@ -9,6 +9,7 @@ use onnx_schema::Registry;
 use onnx_shape_infer::InferOptions;
 
 use crate::exit::Failure;
+use crate::format;
 use crate::input::Loaded;
 use crate::output::{Out, shown};
 use crate::run::{Given, Set, missing, parse_set, read_feeds, refused_size};
@@ -29,7 +30,7 @@ pub(crate) fn sizes(loaded: &Loaded, texts: &[String], registry: &Registry) -> R
     let inference = loaded.infer(InferOptions::default().with_registry(registry))?;
     let options = FeedOptions::default().with_sizes(&sizes).with_registry(registry);
     match FeedGenerator::new(&loaded.model, &inference, &options, &[]) {
-        Err(FeedError::Size(error)) => Err(refused_size(&error)),
+        Err(FeedError::Size(error)) => Err(refused_size(&loaded.model, &error)),
         _ => Ok(sizes),
     }
 }
@@ -135,11 +136,7 @@ impl<'a> FileSamples<'a> {
         }
         let is_archive = path.extension().is_some_and(|extension| extension == "npz");
         if !path.is_dir() && !is_archive {
-            return Err(Failure::new(format_args!(
-                "`{}` is not a directory or an archive `.npz`",
-                path.display()
-            ))
-            .help(PLACES));
+            return Err(format::not_a(path, "a directory or an archive `.npz`").help(PLACES));
         }
         let mut samples = Vec::new();
         if path.is_dir() {

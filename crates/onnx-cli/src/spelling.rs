@@ -22,6 +22,9 @@ pub(crate) struct Spelling {
 }
 
 impl Spelling {
+    /// The value of the option is an argument.
+    pub(crate) const ARGUMENT: &str = "{}";
+
     pub(crate) const fn new(command: &'static str, old: &'static str, new: &'static str) -> Self {
         Self { command, old, new }
     }
@@ -47,11 +50,20 @@ struct Line {
 pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
     let words: Vec<String> =
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
-    let line = with_outputs(with_options(with_sizes(with_command(words.clone()))));
+    let line = with_outputs(with_options(with_dashes(with_sizes(with_command(words.clone())))));
     // With a size that is two words, the error is about a word behind them.
     let is_size = |old: &str| old.starts_with("--set ") && error.kind() == ErrorKind::UnknownArgument;
-    let found = line.changes.iter().find(|(old, _)| is_size(old) || is_about(error, old));
+    // The parser takes the first letter as a short option, so that the error is about what follows.
+    let is_dashed = |old: &str| is_single_dash(old) && error.kind() != ErrorKind::MissingRequiredArgument;
+    let is_found = |old: &str| is_size(old) || is_dashed(old) || is_about(error, old);
+    let found = line.changes.iter().find(|(old, _)| is_found(old));
     let Some((old, new)) = found else { return other_tools::explained(error, &words) };
+    let help = format!("write `{}`", text_of(&line.words));
+    if line.words.contains(new) && !new.starts_with('-') && old.starts_with("--") {
+        return Some(
+            Failure::new(format_args!("the model is an argument, not an option `{old}`")).help(help),
+        );
+    }
     if new.starts_with("-o ") && Path::new(old).exists() {
         let help = format!(
             "`-o DIR/` writes several models into a directory, and `{}` replaces `{old}`",
@@ -59,10 +71,7 @@ pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<F
         );
         return Some(Failure::new(format_args!("`{old}` is a second model")).help(help));
     }
-    Some(
-        Failure::new(format_args!("`{old}` is `{new}` here"))
-            .help(format!("write `{}`", text_of(&line.words))),
-    )
+    Some(Failure::new(format_args!("`{old}` is `{new}` here")).help(help))
 }
 
 /// A command line as a shell reads it.
@@ -92,7 +101,7 @@ fn is_about(error: &clap::Error, word: &str) -> bool {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -124,7 +133,7 @@ fn with_command(words: Vec<String>) -> Line {
 }
 
 /// The command of a line.
-fn command_of(words: &[String]) -> Option<clap::Command> {
+pub(crate) fn command_of(words: &[String]) -> Option<clap::Command> {
     let cli = Cli::command();
     words.iter().find_map(|word| cli.find_subcommand(word).cloned())
 }
@@ -139,6 +148,37 @@ fn with_sizes(mut line: Line) -> Line {
             line.words.splice(at + 1..at + 3, [set]);
         }
         at += 1;
+    }
+    line
+}
+
+fn is_single_dash(word: &str) -> bool {
+    word.len() > 2 && word.starts_with('-') && !word.starts_with("--")
+}
+
+/// The option with two dashes of a word with one, `-opset`, if the command has an option of this name.
+pub(crate) fn dashed(command: &clap::Command, word: &str) -> Option<String> {
+    let name = word.strip_prefix('-').filter(|_| is_single_dash(word))?;
+    let (name, value) = name.split_at(name.find('=').unwrap_or(name.len()));
+    let name = if name == "out" { "output" } else { name };
+    let cli = Cli::command();
+    let is_known = |argument: &clap::Arg| {
+        argument.get_long_and_visible_aliases().is_some_and(|names| names.contains(&name))
+    };
+    let is_option = command.get_arguments().chain(cli.get_arguments()).any(is_known);
+    is_option.then(|| format!("--{name}{value}"))
+}
+
+/// Gives options with one dash the second one.
+fn with_dashes(mut line: Line) -> Line {
+    let Some(command) = command_of(&line.words) else { return line };
+    for word in &mut line.words {
+        if word == "--" {
+            break;
+        }
+        if let Some(new) = dashed(&command, word) {
+            line.changes.push((std::mem::replace(word, new.clone()), new));
+        }
     }
     line
 }
@@ -164,12 +204,19 @@ fn with_options(line: Line) -> Line {
             new.words.push(word);
             continue;
         };
+        let is_attached = attached.is_some();
         let value = match (spelling.takes_value(), attached) {
             (false, _) => None,
             (true, Some(value)) => Some(value),
             (true, None) => words.next(),
         };
         let value = value.unwrap_or_default();
+        if spelling.new == Spelling::ARGUMENT && !other_tools::is_file(&value) {
+            let separate = Some(value).filter(|value| !value.is_empty() && !is_attached);
+            new.words.push(word);
+            new.words.extend(separate);
+            continue;
+        }
         new.changes.push((spelling.old.to_owned(), spelling.new.replace("{}", &value)));
         // `--float16 --half` says it twice.
         let is_said = !spelling.takes_value() && all.iter().any(|word| word == spelling.new);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
-use onnx_codec::file::FileSet;
+use onnx_codec::file::{FileSet, path_text};
 use onnx_compose::{Parts, SplitOptions, SplitPart, Splitting};
 use onnx_diag::Sink;
 use onnx_ir::Model;
@@ -18,6 +18,7 @@ use crate::format::Format;
 use crate::input::{Loaded, display_name, is_stream, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
+use crate::spelling::quoted;
 use crate::store::{Destination, Effect};
 use crate::weights::Placement;
 use crate::{size, store, weights};
@@ -116,8 +117,9 @@ fn join(directory: &Path, model: &Model, made: &[Made], format: Format) -> Strin
     let graph = model.graph(model.main_graph());
     let inputs: Vec<&str> = graph.inputs().iter().map(|&input| name(input)).collect();
     let outputs: Vec<&str> = graph.outputs().iter().map(|output| name(output.value())).collect();
-    let parts = directory.join(format!("part-*.{}", format.id()));
-    let mut command = format!("onnx merge {} --by-name", parts.display());
+    let directory = path_text(directory);
+    let directory = quoted(directory.trim_end_matches('/'));
+    let mut command = format!("onnx merge {directory}/part-*.{} --by-name", format.id());
     if open(&taken, &given) != inputs {
         command.push_str(&format!(" --inputs '{}'", inputs.join(",")));
     }
@@ -145,7 +147,7 @@ fn write(
 ) -> Result<(), Failure> {
     let inputs = loaded.files()?;
     let effect = match directory {
-        None => Effect::NoOutput,
+        None => Effect::NoOutput("-o DIR/"),
         Some(_) if args.output.dry_run => Effect::DryRun,
         Some(_) => Effect::Write,
     };
@@ -188,7 +190,11 @@ fn check(args: &ExtractArgs) -> Result<(), Failure> {
     if args.output.output_file.as_deref().is_some_and(is_stream) {
         return Err(Failure::new("several parts cannot be written to a stream").help("use `-o DIR/`"));
     }
-    if args.output.output_file.as_deref().is_some_and(Path::is_file) {
+    let is_file = |path: &Path| {
+        let is_named = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        path.is_file() || (Format::of(path).is_some() && !path.is_dir() && !is_named)
+    };
+    if args.output.output_file.as_deref().is_some_and(is_file) {
         return Err(Failure::new("the output of `--parts` is a directory, not a file").help("use `-o DIR/`"));
     }
     match args.output.weights.weights {

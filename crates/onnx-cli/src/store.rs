@@ -18,7 +18,7 @@ use crate::input::{is_stdin, is_stream};
 use crate::output::Out;
 use crate::progress::Progress;
 use crate::writing::{self, Stream};
-use crate::{interrupt, size, weights};
+use crate::{interrupt, rows, size, weights};
 
 /// The most bytes that protobuf's readers take for a model.
 pub(crate) const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
@@ -30,8 +30,8 @@ pub(crate) enum Effect {
     Write,
     /// Nothing, because of `--dry-run`.
     DryRun,
-    /// Nothing, because no output is named.
-    NoOutput,
+    /// Nothing, because no output is named; the option that names it.
+    NoOutput(&'static str),
 }
 
 /// Where and how a model is written.
@@ -210,7 +210,9 @@ pub(crate) fn write_with(
         result
     };
     match to.effect {
-        Effect::NoOutput => counted(model, &mut io::sink()).map_err(|error| cannot_write(to.path, error))?,
+        Effect::NoOutput(_) => {
+            counted(model, &mut io::sink()).map_err(|error| cannot_write(to.path, error))?
+        }
         Effect::DryRun if is_stream(to.path) => {
             check_stream(to.path, &to.options.inputs)?;
             counted(model, &mut io::sink()).map_err(|error| cannot_write(to.path, error))?;
@@ -247,7 +249,7 @@ pub(crate) fn write_message(
     out: &mut Out,
 ) -> Result<(), Failure> {
     match to.effect {
-        Effect::NoOutput => {}
+        Effect::NoOutput(_) => {}
         Effect::DryRun if is_stream(to.path) => check_stream(to.path, &to.options.inputs)?,
         Effect::Write if is_stream(to.path) => stream(to.path, &to.options.inputs, [bytes], out)?,
         _ => write_file(to.path, FileKind::Message, &to.options, |file| file.write_all(bytes))?,
@@ -321,7 +323,7 @@ const MAX_READ: u64 = 1 << 20;
 pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &mut Out) {
     out.release_summaries();
     let is_written = to.effect == Effect::Write;
-    if to.effect != Effect::NoOutput {
+    if !matches!(to.effect, Effect::NoOutput(_)) {
         out.output(to.path, written.format, written.bytes, is_written);
         for file in written.files {
             out.output(&to.path.with_file_name(&file.location), None, file.bytes, is_written);
@@ -349,15 +351,20 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
     match to.effect {
         Effect::Write if is_stream(to.path) => {}
         Effect::Write => {
-            out.summary(&format!("wrote {}: {text}", to.path.to_string_lossy()));
+            out.summary(&format!("wrote {}: {text}", rows::name(to.path)));
             let is_asked = out.collected.command() == "print";
             if !is_asked && written.format == Some(Format::Onnxtxt.id()) && written.bytes > MAX_READ {
                 out.help("the text has all weights; `onnx print` abridges them, also of a model from a pipe: `-o - | onnx print -`");
             }
         }
-        Effect::DryRun => out.summary(&format!("would write {}: {text}", to.path.to_string_lossy())),
-        Effect::NoOutput => out.summary(&format!("would write {text} (`-o OUT` writes it)")),
+        Effect::DryRun => out.summary(&format!("would write {}: {text}", rows::name(to.path))),
+        Effect::NoOutput(option) => out.summary(&would_write(&text, option)),
     }
+}
+
+/// The summary of what is not written because no output is named.
+pub(crate) fn would_write(text: &str, option: &str) -> String {
+    format!("would write {text} (`{option}` writes it)")
 }
 
 /// Writes to standard output or another stream.

@@ -10,6 +10,7 @@ use onnx_types::Interrupt;
 use serde_json::{Value, json};
 
 use crate::exit::{Failure, LibraryError};
+use crate::format;
 use crate::output::{KEY, paint, shown};
 use crate::reading::read_text;
 
@@ -34,7 +35,13 @@ pub(crate) fn load(name: &str, interrupt: &Interrupt) -> Result<Cow<'static, Tar
             .help(format!("write {} or the file of a target", names.join(", "))));
     }
     let text = read_text(path, (MAX_BYTES, "a target"), interrupt)?;
-    Target::parse(&text).map(Cow::Owned).map_err(|error| Failure::from(error).about(&shown(name)))
+    Target::parse(&text).map(Cow::Owned).map_err(|error| {
+        let help = error.help();
+        let mut failure =
+            format::instead(text.as_bytes(), "a target").unwrap_or_else(|| Failure::from(error));
+        failure.help = help;
+        failure.about(&shown(name))
+    })
 }
 
 /// The groups of nodes that a target makes one kernel of.

@@ -25,7 +25,7 @@ pub(crate) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
         ErrorKind::ValueValidation => refused_value(error, &path, command),
         ErrorKind::MissingRequiredArgument => missing(error, &path, command),
         ErrorKind::ArgumentConflict => conflict(error),
-        ErrorKind::InvalidUtf8 => Some(Failure::new(not_utf8(arguments)).help("rename it, or write a path")),
+        ErrorKind::InvalidUtf8 => Some(not_utf8(arguments)),
         _ => None,
     };
     known.unwrap_or_else(|| {
@@ -304,10 +304,21 @@ fn conflict(error: &clap::Error) -> Option<Failure> {
     Some(Failure::new(message).help(help))
 }
 
-/// The arguments that are not UTF-8, which the error does not name. Paths need not be.
-fn not_utf8(arguments: &[OsString]) -> String {
-    let odd = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
-    let odd: Vec<String> =
-        odd.map(|argument| format!("`{}`", argument.as_encoded_bytes().escape_ascii())).collect();
-    format!("not UTF-8: {}; only the names of files may be so", odd.join(", "))
+/// The failure for arguments that are not UTF-8, of which the error does not name the one that has to be.
+fn not_utf8(arguments: &[OsString]) -> Failure {
+    let is_odd = |argument: &OsString| argument.to_str().is_none();
+    let is_refused = |at: usize| {
+        let words = arguments.iter().enumerate().map(|(other, word)| match other == at {
+            true => word.clone(),
+            false => word.to_string_lossy().into_owned().into(),
+        });
+        let parsed = crate::args::command().try_get_matches_from(words);
+        parsed.is_err_and(|error| error.kind() == ErrorKind::InvalidUtf8)
+    };
+    let refused = arguments.iter().enumerate().filter(|(at, argument)| is_odd(argument) && is_refused(*at));
+    let refused: Vec<String> =
+        refused.map(|(_, argument)| format!("`{}`", argument.as_encoded_bytes().escape_ascii())).collect();
+    Failure::new(format_args!("not UTF-8: {}", refused.join(", "))).help(
+        "this argument is text, also the name of a file in it: give the file a name that is UTF-8, such as with `ln -s`",
+    )
 }

@@ -124,18 +124,43 @@ pub(crate) fn place(loaded: &mut Loaded, to: &Placement<'_>, out: &Out) -> Resul
     }
 }
 
+/// What to do about weights without elements.
+const RESTORE: &str = "`onnx weights import MODEL WEIGHTS` puts the elements back, and `--generate` makes others in their place";
+
+/// Whether the elements of a tensor were stripped.
+fn is_stripped(tensor: &Tensor) -> bool {
+    tensor.is_external() && external_location(tensor).is_none()
+}
+
+/// The number of tensors whose elements were stripped.
+fn stripped(loaded: &Loaded) -> u64 {
+    let mut count = 0;
+    tensors::for_each(&loaded.model, |_, tensor| count += u64::from(is_stripped(tensor)));
+    count
+}
+
 /// Warns of weights without elements, which cannot be moved.
 fn mention_stripped(loaded: &Loaded, out: &Out) {
-    let mut count = 0;
-    tensors::for_each(&loaded.model, |_, tensor| {
-        count += u64::from(tensor.is_external() && external_location(tensor).is_none());
-    });
+    let count = stripped(loaded);
     if count > 0 {
         let tensors = size::plural(count, "tensor");
-        let help = "`onnx weights import MODEL WEIGHTS` puts the elements back, and `--generate` makes others in their place";
         let verb = if count == 1 { "stays" } else { "stay" };
-        out.warning(&format!("{tensors} {verb} without elements, which were stripped"), Some(help));
+        out.warning(&format!("{tensors} {verb} without elements, which were stripped"), Some(RESTORE));
     }
+}
+
+/// Refuses a model whose elements were stripped, for work that reads them.
+pub(crate) fn require_elements(loaded: &Loaded) -> Result<(), Failure> {
+    refuse_stripped(stripped(loaded))
+}
+
+/// Refuses work that reads the elements of this number of tensors without elements.
+fn refuse_stripped(count: u64) -> Result<(), Failure> {
+    if count == 0 {
+        return Ok(());
+    }
+    let tensors = size::plural(count, "tensor");
+    Err(Failure::new(format_args!("the elements of {tensors} were stripped")).help(RESTORE))
 }
 
 /// Whether the encoded model is larger than a number of bytes. Most models are too small to be encoded for that.

@@ -136,7 +136,7 @@ impl<F: Args + OutputFormat> ModelOutputArgs<F> {
                 let path = changed.map_or(Path::new("model.onnx"), |changed| changed.path);
                 let format = self.to.format().or(from).or_else(|| Format::of(path)).unwrap_or(Format::Onnx);
                 let weights = &self.weights.weights;
-                Placement { path, format, effect: Effect::NoOutput, weights, external }
+                Placement { path, format, effect: Effect::NoOutput("-o OUT"), weights, external }
             }
         };
         if placement.effect == Effect::Write {
@@ -145,7 +145,7 @@ impl<F: Args + OutputFormat> ModelOutputArgs<F> {
         match placement.effect {
             Effect::Write if is_stream(placement.path) => out.be_brief(),
             Effect::Write => {}
-            Effect::DryRun | Effect::NoOutput => out.summary_is_result(),
+            Effect::DryRun | Effect::NoOutput(_) => out.summary_is_result(),
         }
         placement.check()?;
         self.report.check(changed.map(|changed| changed.path), output, out)?;

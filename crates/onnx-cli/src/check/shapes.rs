@@ -10,6 +10,7 @@ use onnx_shape_infer::{InferOptions, parse_shapes};
 use crate::args::CheckArgs;
 use crate::exit::Failure;
 use crate::input::Loaded;
+use crate::known_names;
 use crate::output::shown;
 
 /// Adds what contradicts the given shapes.
@@ -52,14 +53,7 @@ fn by_name(model: &Model) -> HashMap<&str, ValueId> {
 
 fn no_input(model: &Model, name: &str) -> Failure {
     let inputs = model.graph(model.main_graph()).inputs();
-    let known: Vec<String> = inputs
-        .iter()
-        .take(20)
-        .map(|&input| format!("`{}`", shown(model.str(model.value(input).name()))))
-        .collect();
-    let failure = Failure::new(format_args!("the model has no input `{}`", shown(name)));
-    match known.as_slice() {
-        [] => failure.help("it has no inputs at all"),
-        known => failure.help(format!("its inputs are {}", known.join(", "))),
-    }
+    let known: Vec<&str> = inputs.iter().map(|&input| model.str(model.value(input).name())).collect();
+    Failure::new(format_args!("the model has no input `{}`", shown(name)))
+        .help(known_names::of_ports(name, &known, "input"))
 }

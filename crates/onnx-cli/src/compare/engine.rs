@@ -29,7 +29,7 @@ use crate::run::{
     refuse_partial, runs_of, write_values,
 };
 use crate::trial::wait;
-use crate::weights::generate_stripped;
+use crate::weights::require_elements;
 
 /// Runs a model without optimizations: those of the engine are not what is compared.
 const SCRIPT: &str = r#"
@@ -74,7 +74,7 @@ pub(super) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.begin(&display_name(&args.a));
     let mut a = load(&args.a, &args.input)?;
     progress.aside(|| a.report_complete(&args.input.severity, out))?;
-    progress.aside(|| generate_stripped(&mut a, out))?;
+    require_elements(&a)?;
     progress.aside(|| warn_of_others(&a, out));
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;

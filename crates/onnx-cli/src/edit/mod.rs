@@ -34,7 +34,7 @@ use crate::output::{Out, shown};
 use crate::precondition::{self, require_valid_nodes};
 use crate::progress::Progress;
 use crate::run::files;
-use crate::{selection, size, store, versions, weights};
+use crate::{known_names, selection, size, store, versions, weights};
 
 pub(crate) fn run(args: &EditArgs, out: &mut Out) -> Result<Outcome, Failure> {
     refuse_idle(args)?;
@@ -285,7 +285,15 @@ fn ports_of(model: &Model, text: &str) -> Result<Vec<ValueId>, Failure> {
     values.retain(|value| ports.contains(value));
     if values.is_empty() {
         let message = format_args!("`{}` is not an input or output of the model", shown(text));
-        return Err(Failure::new(message).help("`onnx info MODEL --all` lists inputs and outputs"));
+        let known = interface(model);
+        let known: Vec<&str> =
+            known.0.iter().chain(&known.1).map(|&port| model.str(model.value(port).name())).collect();
+        return Err(Failure::new(message).help(known_names::advice(
+            text,
+            &known,
+            "the model has neither inputs nor outputs",
+            |names| format!("the inputs and outputs are {names}"),
+        )));
     }
     Ok(values)
 }
@@ -411,8 +419,11 @@ fn removed_input(
     }
     let found = text.split_once('=').and_then(|(name, file)| Some((input(name)?, name, file)));
     let Some((input, name, file)) = found else {
-        return Err(Failure::new(format_args!("`{}` is not an input of the model", shown(text)))
-            .help("write the name of an input, or NAME=FILE"));
+        let inputs = model.graph(model.main_graph()).inputs().iter();
+        let names: Vec<&str> = inputs.map(|&input| model.str(model.value(input).name())).collect();
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        return Err(Failure::new(format_args!("`{}` is not an input of the model", shown(name)))
+            .help(known_names::of_ports(name, &names, "input")));
     };
     let value = files::value(Path::new(file), name, model.ty(input), execution)?;
     let tensor = value.tensor().ok_or_else(|| {

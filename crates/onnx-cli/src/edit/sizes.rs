@@ -1,7 +1,5 @@
 //! The sizes of `--set DIM=SIZE`, for `onnx edit` and `onnx simplify`.
 
-use std::collections::HashSet;
-
 use onnx_compose::{NewSize, Resized, SizeChange, SizeTarget};
 use onnx_diag::Clean;
 use onnx_ir::{Model, ValueId};
@@ -21,7 +19,13 @@ pub(crate) fn changes(model: &Model, texts: &[String]) -> Result<Vec<SizeChange>
     for text in texts {
         for (dim, size) in dimensions::parse(text, size, "SIZE")? {
             check(text, &size)?;
-            changes.push(SizeChange { target: target(model, &dim)?, size });
+            let target = target(model, &dim)?;
+            if let Some(first) = changes.iter().find(|change: &&SizeChange| change.target == target)
+                && first.size != size
+            {
+                return Err(dimensions::conflict(&dim, first.size.clone(), size));
+            }
+            changes.push(SizeChange { target, size });
         }
     }
     Ok(changes)
@@ -82,40 +86,8 @@ fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
         return Err(Failure::new(format_args!("`{}` has a negative axis", shown(dim)))
             .help("axes count from 0: `x[0]` is the first one"));
     }
-    if let Some((of, _)) = dimensions::axis(dim) {
-        let names: Vec<&str> = inputs.iter().map(|&input| model.str(model.value(input).name())).collect();
-        return Err(unknown(
-            format_args!("no input is called `{}`", shown(of)),
-            of,
-            &names,
-            |names| match names {
-                "" => "the model has no inputs".to_owned(),
-                names => format!("the inputs are {names}"),
-            },
-        ));
-    }
-    let mut seen = HashSet::new();
-    variables.retain(|name| seen.insert(*name));
-    let text = format_args!("no input has the dimension variable or axis `{}`", shown(dim));
-    Err(unknown(text, dim, &variables, |names| match names {
-        "" => "the inputs have no dimension variables; an axis is written `x[0]`".to_owned(),
-        names => format!("there are {names}; an axis is written `x[0]`"),
-    }))
-}
-
-/// A failure about a name that does not exist, with a similar one, or advice that lists the first names that exist.
-fn unknown(
-    text: std::fmt::Arguments<'_>,
-    name: &str,
-    known: &[&str],
-    advice: impl Fn(&str) -> String,
-) -> Failure {
-    let failure = Failure::new(text);
-    if let Some(near) = onnx_schema::nearest(name, known.iter().copied()) {
-        return failure.help(format!("did you mean `{}`?", shown(near)));
-    }
-    let names: Vec<String> = known.iter().take(20).map(|name| format!("`{}`", shown(name))).collect();
-    failure.help(advice(&names.join(", ")))
+    let names: Vec<&str> = inputs.iter().map(|&input| model.str(model.value(input).name())).collect();
+    Err(dimensions::unknown(dim, &names, &variables))
 }
 
 /// Tells what changed beyond the sizes themselves, and returns these in words.

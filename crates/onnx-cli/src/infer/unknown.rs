@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 use onnx_ir::{Def, Model, ValueId};
-use onnx_shape_infer::{Explanation, Inference, InferenceReport, Missing, Unknown};
+use onnx_shape_infer::{Explanation, Gap, Inference, InferenceReport, Missing, Unknown};
 
 use super::guards;
 use crate::args::{GuardFormat, InferArgs};
@@ -146,10 +146,28 @@ fn explain_part(
         let lost = if end.last() == Some(&step) { lost_here(unknown) } else { "" };
         stream.line(format_args!("    {}{}", made_by(model, step), paint(DIM, lost)))?;
     }
+    if let Some((operand, cause)) = unknown_operand(model, inference, unknown) {
+        let (operand, cause) = (quoted(model, operand), made_by(model, cause));
+        stream
+            .line(format_args!("    its operand {operand} is not known either, which begins at {cause}"))?;
+    }
     let wanted = annotation(model, inference, unknown.origin, &unknown.missing_at_origin);
     // Exporters give one name to different sizes, so that inference does not take one that the inputs also use by itself.
     let sizes = "a size is a number, or a name; one that an input has counts with `--trust-names`";
     stream.line(format_args!("    to recover it, declare {wanted}; {sizes}"))
+}
+
+/// The operand of unknown rank of the node that lost sizes, and the value at which that begins.
+fn unknown_operand(model: &Model, inference: &Inference, unknown: &Unknown) -> Option<(ValueId, ValueId)> {
+    if !matches!(unknown.missing_at_origin, Missing::Sizes(_)) {
+        return None;
+    }
+    model.node(unknown.node?).inputs().flatten().find_map(|operand| {
+        let gaps = inference.gaps(operand);
+        let gap = gaps.into_iter().find(|gap| matches!(gap, Gap::Type | Gap::Rank))?;
+        let why = inference.why(model, operand, gap)?;
+        Some((operand, *why.chain.last()?))
+    })
 }
 
 /// Values that a report lists one by one; more are grouped by their cause.

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use onnx_codec::file::{FileKind, FileSet, write_file};
 use onnx_codec::operator_set::declared;
-use onnx_codec::{DecodeOptions, EncodeOptions, WriteOptions, decode_operator_set, encode_operator_set};
+use onnx_codec::{
+    DecodeOptions, EncodeOptions, OPERATOR_SET, WriteOptions, decode_operator_set, encode_operator_set,
+};
 use onnx_diag::Sink;
 use onnx_formats::{signatures_from_json, signatures_to_json};
 use onnx_ir::OperatorSetDocument;
@@ -15,6 +17,7 @@ use onnx_schema::{OperatorSet, Registry};
 use onnx_types::Execution;
 
 use crate::exit::Failure;
+use crate::format::instead;
 use crate::input::display_name;
 use crate::reading::read_within;
 
@@ -59,9 +62,18 @@ pub(crate) fn registry_with_onnxruntime(
 /// Reads a document, and its companion where that exists.
 pub(crate) fn load(path: &Path, execution: &Execution) -> Result<Read, Failure> {
     let about = |failure: Failure| failure.about(&display_name(path));
-    let bytes = encoded(path, read_within(path, execution)?).map_err(about)?;
+    let contents = read_within(path, execution)?;
+    let bytes = encoded(path, contents.clone()).map_err(about)?;
     let decoded = decode_operator_set(bytes, &DecodeOptions::default().with_execution(execution.clone()))
-        .map_err(|error| about(not_a_document(error.into())))?;
+        .map_err(|error| about(not_a_document(error.into(), &contents)))?;
+    // Protobuf accepts the fields of a model, of which the first one has another type.
+    let document = &decoded.document;
+    if document.str(document.magic).is_empty()
+        && !decoded.findings.is_empty()
+        && let Some(failure) = instead(&contents, OPERATOR_SET)
+    {
+        return Err(about(failure.help(HELP)));
+    }
     let companion = companion(path);
     let signatures = if companion.exists() { Some(signatures(&companion, execution)?) } else { None };
     Ok(Read { document: decoded.document, findings: decoded.findings, signatures })
@@ -110,8 +122,16 @@ fn encoded(path: &Path, bytes: Bytes) -> Result<Bytes, Failure> {
     Ok(onnx_formats::operator_set_from_text(text)?)
 }
 
-fn not_a_document(failure: Failure) -> Failure {
-    if failure.limit.is_some() { failure } else { failure.help("this is not an operator set document") }
+/// What to do about a file that is not a document.
+const HELP: &str = "`--ops` takes operator set documents: `onnx ops export -o FILE.onnxops` writes one";
+
+fn not_a_document(failure: Failure, contents: &[u8]) -> Failure {
+    if failure.limit.is_some() {
+        return failure;
+    }
+    instead(contents, OPERATOR_SET)
+        .unwrap_or_else(|| failure.about("this is not an operator set document"))
+        .help(HELP)
 }
 
 /// The file with the signatures of a document: `acme.signatures.json` in the directory of `acme.onnxops`.

@@ -54,6 +54,12 @@ fn export(args: &ExportArgs, registry: &Registry, out: &mut Out) -> Result<Outco
             out.summary(&format!("would write {}: {operators}", path.to_string_lossy()));
         } else {
             store::stream(path, &inputs, [bytes.as_ref()], out)?;
+            if !is_text && signatures.is_some() {
+                out.warning(
+                    "the signatures of the operators are not written: they are in a file next to the document",
+                    Some("`-o FILE.onnxops` writes both"),
+                );
+            }
         }
         return Ok(Outcome::Fine);
     }

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::{elem, inputs_of};
 use crate::args::{CalibrationMethod, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError};
+use crate::format;
 use crate::input::Loaded;
 use crate::number_formats::error_line;
 use crate::output::{Out, shown};
@@ -26,7 +27,7 @@ use crate::run::runs_of;
 use crate::samples::{self, Inputs};
 use crate::selection::Context;
 use crate::size::{grouped, plural};
-use crate::{store, targets};
+use crate::{rows, store, targets};
 
 /// The greatest length of a file of ranges in bytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -131,8 +132,14 @@ fn table(name: &str, interrupt: &Interrupt) -> Result<Quantization, Failure> {
 
 /// The ranges of a file.
 fn read_ranges(path: &Path, interrupt: &Interrupt) -> Result<Ranges, Failure> {
-    let text = read_text(path, (MAX_BYTES, "ranges"), interrupt)?;
-    Ranges::parse(&text).map_err(|error| Failure::from(error).about(&shown(&path.to_string_lossy())))
+    let text = read_text(path, (MAX_BYTES, "a file of ranges"), interrupt)?;
+    Ranges::parse(&text).map_err(|error| {
+        let help = error.help();
+        let mut failure =
+            format::instead(text.as_bytes(), "a file of ranges").unwrap_or_else(|| Failure::from(error));
+        failure.help = help;
+        failure.about(&shown(&rows::name(path)))
+    })
 }
 
 /// Warns of ranges of values that the model does not have, and fails if it has none of them.
@@ -179,7 +186,7 @@ pub(super) fn quantize(
     let known = args.calibration.ranges.as_deref();
     let known = known.map(|path| read_ranges(path, interrupt)).transpose()?;
     if let (Some(ranges), Some(path)) = (&known, &args.calibration.ranges) {
-        check_names(loaded, ranges, &path.display().to_string(), out)?;
+        check_names(loaded, ranges, &rows::name(path), out)?;
     }
     let (model, done, samples) = work(loaded, args, (&table, registry), known, (to, budget), out)?;
     loaded.model = model;
@@ -249,7 +256,7 @@ fn save_ranges(loaded: &Loaded, args: &QuantizeArgs, ranges: &Ranges, out: &mut 
     let options = store::options(args.output.write, loaded.files()?);
     let text = ranges.to_text();
     write_file(path, FileKind::Json, &options, |file| file.write_all(text.as_bytes()))?;
-    out.written(&format!("wrote the ranges to {}", shown(&path.display().to_string())));
+    out.written(&format!("wrote the ranges to {}", shown(&rows::name(path))));
     Ok(())
 }
 

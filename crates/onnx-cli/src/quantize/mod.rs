@@ -22,7 +22,7 @@ use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::precondition::{require_valid, require_valid_nodes};
 use crate::progress::Progress;
-use crate::report::is_same_place;
+use crate::report::require_own_file;
 use crate::run::runs_of;
 use crate::samples::{self, Inputs};
 use crate::selection::Context;
@@ -186,13 +186,8 @@ fn refuse_one_place(args: &QuantizeArgs) -> Result<(), Failure> {
     let in_place = args.in_place.in_place.then_some(&args.input_file);
     let output = args.output.output_file.as_ref().or(in_place);
     let report = args.output.report.file.as_ref();
-    if output.into_iter().chain(report).any(|other| is_same_place(ranges, other)) {
-        return Err(Failure::new(
-            "`--save-ranges` takes the name of a file that is not the output or the report",
-        )
-        .help("name another file: `--save-ranges FILE`"));
-    }
-    Ok(())
+    let others = output.into_iter().chain(report).map(std::path::PathBuf::as_path);
+    require_own_file("--save-ranges", ranges, others)
 }
 
 pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -213,6 +208,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     let severity = &args.input.severity;
     progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     progress.aside(|| require_valid(&loaded, &registry, severity, args.keep_going, out))?;
+    weights::require_elements(&loaded)?;
     let inputs = loaded.files()?;
     let mode = loaded.mode;
     loaded.held_in = Some(placement.held_in());

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Changed, DocumentArgs, ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
 use crate::exit::{Failure, Outcome};
-use crate::input::{Loaded, display_name, is_stream, load_to_copy};
+use crate::input::{Loaded, display_name, load_to_copy};
 use crate::json::{self, JsonText};
 use crate::output::{Out, shown};
 use crate::precondition::require_valid_nodes;
@@ -312,12 +312,7 @@ fn check_journal(args: &EditArgs, input: &Path) -> Result<(), Failure> {
     let Some(journal) = args.journal.as_deref() else { return Ok(()) };
     let others =
         [Some(input), args.output.output_file.as_deref(), args.output.report.file.as_deref()].into_iter();
-    if !is_stream(journal) && !others.flatten().any(|other| report::is_same_place(journal, other)) {
-        return Ok(());
-    }
-    let message =
-        "`--journal` takes the name of a file that is not the input, the output, the report or a stream";
-    Err(Failure::new(message).help("name another file: `--journal FILE`"))
+    report::require_own_file("--journal", journal, others.flatten())
 }
 
 /// The passes that were asked for.

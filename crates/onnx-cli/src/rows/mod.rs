@@ -26,14 +26,5 @@ use std::path::Path;
 
 /// The name of a file in its row. Bytes that are not UTF-8 are escapes, as Python writes them.
 pub(crate) fn name(path: &Path) -> String {
-    use std::fmt::Write as _;
-    let mut name = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        name.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            // Writing to a string cannot fail.
-            let _ = write!(name, "\\x{byte:02x}");
-        }
-    }
-    name
+    onnx_codec::file::path_text(path)
 }

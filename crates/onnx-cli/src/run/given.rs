@@ -10,7 +10,9 @@ use onnx_types::Execution;
 use super::args::FeedArgs;
 use super::files;
 use crate::exit::Failure;
+use crate::format;
 use crate::input::Loaded;
+use crate::known_names;
 use crate::output::shown;
 
 /// Values by the names of inputs.
@@ -124,13 +126,9 @@ impl Ports<'_> {
     /// The model has no input or output of this name.
     fn unknown(&self, wanted: &str) -> Failure {
         let (model, kind) = (self.model, self.kind);
-        let known = self.values.iter().take(20).map(|&port| format!("`{}`", shown(name(model, port))));
-        let known: Vec<String> = known.collect();
-        let failure = Failure::new(format_args!("the model has no {kind} `{}`", shown(wanted)));
-        match known.as_slice() {
-            [] => failure.help(format!("it has no {kind}s at all")),
-            known => failure.help(format!("its {kind}s are {}", known.join(", "))),
-        }
+        let known: Vec<&str> = self.values.iter().map(|&port| name(model, port)).collect();
+        Failure::new(format_args!("the model has no {kind} `{}`", shown(wanted)))
+            .help(known_names::of_ports(wanted, &known, kind))
     }
 
     /// The files that can hold the value of an input or output in a directory: by name, which comes first, or by index.
@@ -158,7 +156,7 @@ impl Ports<'_> {
     fn directory(&self, path: &Path, execution: &Execution) -> Result<Given, Failure> {
         let kind = self.kind;
         if !path.is_dir() {
-            let failure = Failure::new(format_args!("`{}` is not a directory", path.display()));
+            let failure = format::not_a(path, "a directory or an archive `.npz`");
             return Err(match kind {
                 "input" => failure.help("`--feed NAME=FILE` gives the value of one input"),
                 _ => failure.help("name a directory with files `output_K.pb`, or an archive `.npz`"),

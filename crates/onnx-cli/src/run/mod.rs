@@ -32,8 +32,8 @@ use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::selection::Context;
 use crate::size::plural;
-use crate::store;
 use crate::weights::generate_stripped;
+use crate::{rows, store};
 
 pub(crate) use args::{FeedArgs, RunArgs};
 pub(crate) use files::{Place, extension, value as file_value, write as write_values};
@@ -206,7 +206,7 @@ impl<'a> Files<'a> {
 fn written_files(written: &[WrittenFile], path: &Path, progress: &Progress, out: &mut Out) {
     let files = plural(written.len() as u64, "file");
     written.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, true));
-    progress.aside(|| out.summary(&format!("wrote {files} to {}", path.to_string_lossy())));
+    progress.aside(|| out.summary(&format!("wrote {files} to {}", rows::name(path))));
 }
 
 /// What a run shows about a model, with the severities that the user wants.

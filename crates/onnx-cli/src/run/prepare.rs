@@ -72,7 +72,8 @@ impl<'a> Preparation<'a> {
         let execution = Execution::from(*limits).with_seed(seed);
         let options =
             FeedOptions::default().with_given(&given).with_sizes(sized.set).with_execution(execution);
-        let feeds = FeedGenerator::new(model, inference, &options, sized.declared).map_err(refused)?;
+        let feeds = FeedGenerator::new(model, inference, &options, sized.declared)
+            .map_err(|error| refused(model, error))?;
         Ok(Self { model, inference, feeds })
     }
 
@@ -93,16 +94,17 @@ impl<'a> Preparation<'a> {
 
     /// Completes the inputs, and compares their shapes with what inference knows.
     pub(crate) fn inputs(&self) -> Result<Inputs, Failure> {
-        let Feeds { values, generated, sizes, .. } = self.feeds.feeds().map_err(refused)?;
+        let Feeds { values, generated, sizes, .. } =
+            self.feeds.feeds().map_err(|error| refused(self.model, error))?;
         let (findings, is_refused) = check(self.model, self.inference, &values);
         let open = self.feeds.sizes().open();
         Ok(Inputs { values, generated, sizes, open, findings, is_refused })
     }
 }
 
-fn refused(error: FeedError) -> Failure {
+fn refused(model: &Model, error: FeedError) -> Failure {
     match error {
-        FeedError::Size(error) => sizes::failure(&error),
+        FeedError::Size(error) => sizes::failure(model, &error),
         FeedError::Input { input, reason } => {
             let failure = Failure::from(GenerateFailure(&input, &reason));
             match reason {

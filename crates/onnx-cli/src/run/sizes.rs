@@ -1,8 +1,10 @@
 //! The argument `--set` of runs.
 
+use onnx_ir::Model;
 use onnx_shape_infer::InputSizeError;
 use onnx_types::Symbol;
 
+use super::given;
 use crate::dimensions;
 use crate::exit::Failure;
 use crate::output::shown;
@@ -25,7 +27,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Set>, Failure> {
 }
 
 /// A size that cannot be set, with what the user can do.
-pub(crate) fn failure(error: &InputSizeError) -> Failure {
+pub(crate) fn failure(model: &Model, error: &InputSizeError) -> Failure {
     match error {
         InputSizeError::Conflict { dim, first, second } => {
             let dim = shown(dim);
@@ -41,13 +43,10 @@ pub(crate) fn failure(error: &InputSizeError) -> Failure {
                 .help(format!("`{}` has {rank} axes with known sizes or variables", shown(input)))
         }
         InputSizeError::UnknownVariable { dim, known } => {
-            let failure = Failure::new(format_args!("no input has the dimension variable `{}`", shown(dim)));
-            let known: Vec<String> = known.iter().take(20).map(|dim| format!("`{}`", shown(dim))).collect();
-            failure.help(if known.is_empty() {
-                "the inputs of this model have no dimension variables".to_owned()
-            } else {
-                format!("there are {}; an axis of an input is written `x[0]`", known.join(", "))
-            })
+            let inputs: Vec<&str> =
+                given::inputs(model).iter().map(|&input| given::name(model, input)).collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            dimensions::unknown(dim, &inputs, &known)
         }
         other => Failure::new(format_args!("{other}")),
     }

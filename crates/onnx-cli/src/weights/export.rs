@@ -14,14 +14,14 @@ use onnx_weights::Weight;
 use onnx_weights::safetensors::{Layout, LayoutOptions, layout};
 use serde_json::json;
 
-use super::verbs::{chosen, loaded, report};
+use super::verbs::{chosen, loaded, report, require_elements};
 use crate::args::ExportWeightsArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, is_stream};
 use crate::output::{Out, shown};
 use crate::run::{Place, extension, write_values};
 use crate::size::{bytes, plural};
-use crate::store;
+use crate::{rows, store};
 
 /// A file to write, in pieces.
 struct File {
@@ -34,6 +34,7 @@ struct File {
 pub(super) fn run(args: &ExportWeightsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let loaded = loaded(&args.chosen, out)?;
     let weights = chosen(&loaded.model, &args.chosen.at)?;
+    require_elements(&weights)?;
     let path = args.output_file.as_deref();
     if path.is_some_and(is_stream) {
         return Err(
@@ -64,12 +65,16 @@ pub(super) fn run(args: &ExportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
         }
         total = total.saturating_add(*len);
     }
-    let verb = if is_written { "wrote" } else { "would write" };
     let files = match written.as_slice() {
-        [(file, ..)] if args.output_file.is_some() => file.to_string_lossy().into_owned(),
+        [(file, ..)] if args.output_file.is_some() => rows::name(file),
         files => plural(files.len() as u64, "file"),
     };
-    out.summary(&format!("{verb} {files}: {}, {}", plural(count as u64, "weight"), bytes(total)));
+    let text = format!("{files}: {}, {}", plural(count as u64, "weight"), bytes(total));
+    out.summary(&match (is_written, args.output_file.is_some()) {
+        (true, _) => format!("wrote {text}"),
+        (false, true) => format!("would write {text}"),
+        (false, false) => store::would_write(&text, "-o FILE"),
+    });
     let item = json!({ "weights": count, "bytes": total, "files": written.len() });
     report(&loaded, "weights-export/1", item, out)?;
     Ok(Outcome::Fine)

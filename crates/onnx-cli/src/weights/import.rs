@@ -15,6 +15,7 @@ use super::place;
 use super::verbs::{chosen, report};
 use crate::args::{Changed, ExternalArgs, ImportWeightsArgs};
 use crate::exit::{Failure, Outcome};
+use crate::format;
 use crate::input::{Loaded, display_name, load_to_copy};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
@@ -76,9 +77,7 @@ fn from_file(path: &Path, mode: ReadMode, loaded: &Loaded) -> Result<Vec<Replace
                 .help("name the weight: `--replace NAME=FILE`"));
         }
         "onnx" | "onnxtxt" | "textproto" => {
-            return Err(Failure::new("is a model, not a file of tensors")
-                .about(&display_name(path))
-                .help("tensors are read from `.safetensors`, its index, and `.npz`: `onnx weights export` writes them"));
+            return Err(format::not_a(path, "a file of tensors").help("tensors are read from `.safetensors`, its index, and `.npz`: `onnx weights export` writes them"));
         }
         _ => {}
     }

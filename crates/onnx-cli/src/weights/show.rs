@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use onnx_select::Selectors;
 use serde_json::{Value, json};
 
-use super::verbs::{chosen, facts, loaded, report, ty};
+use super::verbs::{chosen, facts, loaded, report, require_elements, ty};
 use crate::args::ShowWeightsArgs;
 use crate::exit::{Failure, Outcome};
 use crate::output::{HEADING, KEY, Out, paint, shown};
@@ -17,6 +17,7 @@ const MOST: usize = 64;
 pub(super) fn run(args: &ShowWeightsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let loaded = loaded(&args.chosen, out)?;
     let weights = chosen(&loaded.model, &args.chosen.at)?;
+    require_elements(&weights)?;
     let source = loaded.source()?;
     let selectors = Selectors::new(&loaded.model);
     let most = if args.all { usize::MAX } else { MOST };

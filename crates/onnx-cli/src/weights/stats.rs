@@ -9,7 +9,7 @@ use onnx_weights::{Anomaly, Weight, anomalies, anomaly_order};
 use serde_json::{Value, json};
 
 use super::list::MOST_LINES;
-use super::verbs::{chosen, facts, loaded, report, ty};
+use super::verbs::{chosen, facts, loaded, report, require_elements, ty};
 use crate::args::{Order, StatsArgs};
 use crate::exit::{Failure, Outcome};
 use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown};
@@ -23,6 +23,7 @@ const MOST_HISTOGRAMS: usize = 3;
 pub(super) fn run(args: &StatsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let loaded = loaded(&args.chosen, out)?;
     let weights = chosen(&loaded.model, &args.chosen.at)?;
+    require_elements(&weights)?;
     let source = loaded.source()?;
     let mut found = Vec::with_capacity(weights.len());
     for weight in &weights {

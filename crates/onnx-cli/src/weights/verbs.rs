@@ -10,7 +10,7 @@ use onnx_weights::safetensors::SafetensorsError;
 use onnx_weights::{Weight, WeightError, weights};
 use serde_json::{Value, json};
 
-use super::{export, import, list, show, stats, strip};
+use super::{export, import, is_stripped, list, refuse_stripped, show, stats, strip};
 use crate::args::{ChosenArgs, WeightsCommand, WeightsCommandArgs};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, load};
@@ -34,6 +34,11 @@ pub(super) fn loaded(args: &ChosenArgs, out: &mut Out) -> Result<Loaded, Failure
     let mut loaded = load(&args.input_file, &args.input)?;
     loaded.report(&args.input.severity, true, out)?;
     Ok(loaded)
+}
+
+/// Refuses weights without elements.
+pub(super) fn require_elements(weights: &[Weight<'_>]) -> Result<(), Failure> {
+    refuse_stripped(weights.iter().filter(|weight| is_stripped(weight.tensor)).count() as u64)
 }
 
 /// The weights that the user means, in the order of the model.

@@ -224,7 +224,7 @@ fn arguments_that_are_not_utf8_are_named() {
     let output = named.current_dir(folder.path()).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(text.contains("not UTF-8: `w\\xff\\x1b.data`; only the names of files may be so"), "{text}");
+    assert!(text.contains("not UTF-8: `w\\xff\\x1b.data`"), "{text}");
     // Names of files may be.
     let mut file = crate::run::command([odd(b"convert"), odd(b"in.onnx"), odd(b"-o"), odd(b"out\xff.onnx")]);
     assert!(file.current_dir(folder.path()).output().unwrap().status.success());

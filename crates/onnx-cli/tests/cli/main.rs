@@ -31,6 +31,7 @@ mod merge;
 mod models;
 mod names;
 mod negative_dimensions;
+mod newcomers;
 mod number_format_inputs;
 mod number_formats;
 mod ops;

@@ -251,7 +251,7 @@ fn ranges_are_kept_in_a_file() {
     ] {
         onnx(&folder, &format!("quantize in.onnxtxt --to uint8 --seed 0 {arguments}"))
             .exits(2)
-            .says("`--save-ranges` takes the name of a file that is not the output or the report");
+            .says("`--save-ranges` takes the name of a file that is not the input, the output, the report or a stream");
         assert!(!folder.path().join("d.onnxtxt").exists());
     }
     // The model is not replaced by ranges.

@@ -127,7 +127,7 @@ fn inputs_are_generated_on_request_only() {
     onnx(&folder, "run m.onnxtxt --set x[0]=0").exits(0).says("y  float[0,2]");
     onnx(&folder, "run m.onnxtxt --set M=3").exits(2).says("there are `N`");
     onnx(&folder, "run m.onnxtxt --set N=3 --set x[0]=4").exits(2).says("cannot be both 3 and 4");
-    onnx(&folder, "run m.onnxtxt --feed z=x.npy").exits(2).says("its inputs are `x`, `b`");
+    onnx(&folder, "run m.onnxtxt --feed z=x.npy").exits(2).says("the inputs are `x`, `b`");
 }
 
 #[test]

@@ -156,7 +156,9 @@ fn a_difference_from_recorded_outputs_is_a_finding() {
     let run = onnx(&folder, "run m.onnxtxt --set N=2 --expect case").exits(1);
     assert!(run.err.contains("it is float[2,2], and float[3,2] is expected"), "{}", run.err);
     onnx(&folder, "run m.onnxtxt --feeds case --rtol 1").exits(2).says("`--expect DIR`");
-    onnx(&folder, "run m.onnxtxt --feeds case --expect m.onnxtxt").exits(2).says("is not a directory");
+    onnx(&folder, "run m.onnxtxt --feeds case --expect m.onnxtxt")
+        .exits(2)
+        .says("not a directory or an archive");
 }
 
 #[test]

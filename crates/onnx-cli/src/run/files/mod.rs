@@ -21,6 +21,7 @@ pub(crate) use npz::Archive;
 
 use crate::exit::Failure;
 use crate::folder::CreatedFolder;
+use crate::format;
 use crate::input::{display_name, is_stream};
 use crate::output::shown;
 use crate::reading::read;
@@ -53,7 +54,7 @@ pub(crate) fn value(
             })
         }
         "pb" => message(&read(path, ReadMode::Memory, &execution.interrupt)?, ty, execution).map_err(about),
-        _ => Err(about(Failure::new("is not a file of a value")).help("use a file `.npy`, `.npz` or `.pb`")),
+        _ => Err(format::not_a(path, "a file of a value").help("use a file `.npy`, `.npz` or `.pb`")),
     }
 }
 
@@ -289,7 +290,10 @@ impl<'a> Place<'a> {
             "npz" => None,
             "npy" => Some(ValueFormat::Npy),
             "pb" => Some(ValueFormat::Pb),
-            _ => None,
+            _ => {
+                require_directory(path, ["npz", "npy", "pb"])?;
+                None
+            }
         };
         let is_archive = extension(path) == "npz" && !path.is_dir();
         let is_by_name = is_archive || to == Some(ValueFormat::Npy);
@@ -309,6 +313,28 @@ impl<'a> Place<'a> {
             None => Ok(Self::Directory(path, to.unwrap_or_default())),
         }
     }
+}
+
+/// Refuses a name that looks like that of a file as the name of a directory, which would be made.
+fn require_directory(path: &Path, extensions: [&'static str; 3]) -> Result<(), Failure> {
+    /// Extensions of other files with values or models.
+    const OTHERS: [&str; 8] = ["json", "txt", "csv", "onnx", "onnxtxt", "safetensors", "pt", "h5"];
+    let extension = extension(path);
+    let is_named = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    // A word of two letters is at most one letter away.
+    let is_near = |known: &&&str| {
+        onnx_schema::nearest(known, std::iter::once(extension.as_str())).is_some() && !extension.is_empty()
+    };
+    let near = extensions.iter().find(is_near);
+    if is_named || (near.is_none() && !OTHERS.contains(&extension.as_str())) {
+        return Ok(());
+    }
+    let near = near.map(|near| format!("did you mean `.{near}`? ")).unwrap_or_default();
+    let message = format_args!("`{}` does not have the extension of a file of values", path.display());
+    Err(Failure::new(message).help(format!(
+        "{near}use `.npz`, `.npy` or `.pb`, or end the name of a directory with a slash: `{}/`",
+        path.display()
+    )))
 }
 
 /// Refuses a name that cannot be that of a file in addition to those before it.
