@@ -2,6 +2,7 @@
 
 use onnx_diag::Rule;
 use onnx_ir::Model;
+use onnx_types::{Interrupt, Stopped};
 
 use crate::rules::FIXES;
 
@@ -50,9 +51,36 @@ pub fn is_fixable(rule: &Rule) -> bool {
 ///
 /// When the arenas of the model do not fit together: see [`Model::verify`].
 pub fn fix(model: &mut Model) -> Vec<Fix> {
+    fix_until(model, &Interrupt::NEVER).unwrap_or_default()
+}
+
+/// Like [`fix`], until an interrupt.
+///
+/// # Errors
+///
+/// Returns an error if the work is interrupted. Some defects are repaired then.
+///
+/// # Panics
+///
+/// When the arenas of the model do not fit together: see [`Model::verify`].
+pub fn fix_until(model: &mut Model, interrupt: &Interrupt) -> Result<Vec<Fix>, Stopped> {
     let mut done = Vec::new();
     for entry in FIXES {
+        interrupt.check()?;
         done.extend((entry.check)(model).into_iter().map(|what| Fix { rule: entry.rule, what }));
     }
-    done
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_ends_repairs() {
+        let interrupt = Interrupt::new();
+        assert!(fix_until(&mut Model::new(), &interrupt).is_ok());
+        interrupt.cancel();
+        assert!(matches!(fix_until(&mut Model::new(), &interrupt), Err(Stopped)));
+    }
 }

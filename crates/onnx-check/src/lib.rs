@@ -80,7 +80,7 @@ use onnx_types::Stopped;
 
 pub use custom_rules::{CustomRule, RuleCx};
 pub use external::ExternalFiles;
-pub use fix::{Fix, fix, is_fixable};
+pub use fix::{Fix, fix, fix_until, is_fixable};
 pub use operator_set::check_operator_set;
 pub use options::{CheckOptions, CustomOperators, Part, Profile};
 pub use rules::{ON_REQUEST, RULES};

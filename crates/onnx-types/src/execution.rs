@@ -233,6 +233,12 @@ impl Watch {
         Self { interrupt, progress, step: Step { task, done: 0, total }, next, interval }
     }
 
+    /// Watches a part of a task that has no progress of its own, of which `interval` units take well below a millisecond.
+    #[must_use]
+    pub fn silent(interrupt: &Interrupt, interval: u64) -> Self {
+        Self::new(&Execution::DEFAULT.with_interrupt(interrupt.clone()), "", 0, interval)
+    }
+
     /// Counts `amount` of work that is about to be done.
     ///
     /// # Errors
@@ -299,6 +305,16 @@ mod tests {
         assert_eq!(execution.interrupt.check(), Err(Stopped));
         Interrupt::NEVER.cancel();
         assert_eq!(Interrupt::NEVER.check(), Ok(()));
+    }
+
+    #[test]
+    fn silent_work_ends_with_the_interrupt() {
+        let interrupt = Interrupt::new();
+        let mut watch = Watch::silent(&interrupt, 2);
+        assert_eq!((watch.work(1), watch.work(1)), (Ok(()), Ok(())));
+        interrupt.cancel();
+        assert_eq!(watch.work(1), Err(Stopped));
+        assert_eq!(Watch::silent(&Interrupt::NEVER, 2).work(u64::MAX), Ok(()));
     }
 
     #[test]

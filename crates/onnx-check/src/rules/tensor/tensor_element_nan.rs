@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::ElemClass;
-use onnx_types::tensor::{DataSource, NoData, Payload};
+use onnx_types::tensor::{DataSource, NoData, Payload, any_nan};
 
 use crate::cx::TensorCx;
 use crate::external::ExternalFiles;
@@ -14,6 +14,8 @@ pub(crate) static RULE: Rule =
 
 /// Elements between two checks of the interrupt.
 const WATCHED_ELEMENTS: usize = 1 << 16;
+/// Bytes between two checks; whole elements of any type.
+const WATCHED_BYTES: usize = 1 << 20;
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     if !cx.options.elements || cx.tensor.elem().class() != ElemClass::Float || !cx.faults.is_empty() {
@@ -21,10 +23,14 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     }
     let files = cx.options.external.as_ref();
     let source = files.map_or(&NoData as &dyn DataSource, ExternalFiles::source);
+    let is_splat = matches!(cx.tensor.payload(), Payload::Splat(_));
+    if !is_splat && has_none(cx, source) {
+        return;
+    }
     let elements = cx.tensor.iter_f64(source);
     let Some(elements) = cx.read(elements) else { return };
     // All elements of a splat are the same.
-    let most = if matches!(cx.tensor.payload(), Payload::Splat(_)) { 1 } else { usize::MAX };
+    let most = if is_splat { 1 } else { usize::MAX };
     // A run that is stopped has no findings, so that the rest of the elements do not matter.
     let interrupt = &cx.options.execution.interrupt;
     let is_wanted = |&(index, _): &(usize, f64)| index % WATCHED_ELEMENTS != 0 || interrupt.check().is_ok();
@@ -38,4 +44,17 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
         Diagnostic::new(&RULE, place.locate(places).element(first), format!("element {first} is NaN{more}"))
             .help("results that depend on it are NaN, too; `onnx weights stats --sort anomaly` compares with other tensors")
     });
+}
+
+/// Whether a fast look finds that no element is NaN; also if the elements cannot be read, which is said here.
+fn has_none(cx: &mut TensorCx<'_, '_>, source: &dyn DataSource) -> bool {
+    let elem = cx.tensor.elem();
+    if any_nan(elem, &[]).is_none() {
+        return false;
+    }
+    let bytes = cx.tensor.bytes(source);
+    let Some(bytes) = cx.read(bytes) else { return true };
+    let interrupt = &cx.options.execution.interrupt;
+    let mut parts = bytes.chunks(WATCHED_BYTES).take_while(|_| interrupt.check().is_ok());
+    parts.all(|part| any_nan(elem, part) == Some(false))
 }
