@@ -69,7 +69,7 @@ pub enum ComposeError {
     /// The nodes of the graph depend on each other in a cycle.
     #[error("the nodes cannot be sorted: {0}")]
     Cycle(#[from] Cycle),
-    /// The work was interrupted. The model is unchanged.
+    /// The work was interrupted. The model is unchanged, unless [`extract`](crate::extract) had begun to remove nodes.
     #[error(transparent)]
     Stopped(#[from] Stopped),
     /// An edit of the graph is impossible, because a key is of another model or was erased.

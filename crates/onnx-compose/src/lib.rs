@@ -117,7 +117,8 @@ pub use merge::{
 pub use metadata::{MetadataEdit, edit_metadata};
 pub use reduce::{ReduceError, ReduceOptions, Reduction, reduce};
 pub use rename::{
-    FunctionName, NameChanges, NameCollision, NewNames, RenameKinds, RenameRule, rename, set_names,
+    FunctionName, NameChanges, NameCollision, NewNames, RenameKinds, RenameRule, rename, rename_until,
+    set_names,
 };
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, Splitting, split};

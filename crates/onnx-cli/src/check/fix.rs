@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use onnx_check::{CheckOptions, Fix, fix, invalid_nodes};
+use onnx_check::{CheckOptions, Fix, fix_until, invalid_nodes};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode, save_as};
 use onnx_diag::{Clean, Quoted, Rule};
 use onnx_ir::Model;
@@ -123,7 +123,7 @@ fn changes(loaded: &mut Loaded, is_dry_run: bool) -> Result<String, Failure> {
 
 /// Repairs a model, and tells how.
 pub(super) fn repairs(loaded: &mut Loaded) -> Result<Vec<Fix>, Failure> {
-    let mut done = fix(&mut loaded.model);
+    let mut done = fix_until(&mut loaded.model, &loaded.execution.interrupt)?;
     done.extend(imports(loaded)?);
     done.extend(mechanical::repair(loaded)?);
     Ok(done)

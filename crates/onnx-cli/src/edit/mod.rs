@@ -14,7 +14,7 @@ use std::sync::Arc;
 use onnx_check::{CheckOptions, check};
 use onnx_compose::{
     ComposeError, EditOptions, MetadataEdit, NameChanges, RenameKinds, RenameRule, Resized, add_input,
-    edit_metadata, initializer_to_input, remove_input, rename, resize, set_inputs, set_outputs,
+    edit_metadata, initializer_to_input, remove_input, rename_until, resize, set_inputs, set_outputs,
 };
 use onnx_diag::Sink;
 use onnx_ir::{Constant, GraphOutput, Importer, Model, ValueId};
@@ -194,7 +194,7 @@ fn edit(
         Ok(resized) => done.sizes = resized,
         Err(error) => return Ok(Err(error)),
     }
-    match rename(model, &rules, kinds(&args.names_of)) {
+    match rename_until(model, &rules, kinds(&args.names_of), &options.execution.interrupt) {
         Ok(renamed) => done.names = renamed,
         Err(error) => return Ok(Err(error)),
     }

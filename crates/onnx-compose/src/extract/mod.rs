@@ -4,7 +4,7 @@ mod region;
 
 use onnx_ir::{AttrValue, CopyMap, Def, FunctionId, Model, NodeId, OpsetScope, Position, ValueId, ValueRef};
 use onnx_schema::Registry;
-use onnx_types::Execution;
+use onnx_types::{Execution, Watch};
 use slotmap::SecondaryMap;
 
 use self::region::Region;
@@ -28,6 +28,9 @@ onnx_types::option_setters! {
     }
 }
 
+/// Nodes between two checks of the interrupt.
+const WATCHED_NODES: u64 = 1 << 10;
+
 /// Result of [`extract`] and [`extract_nodes`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -50,7 +53,7 @@ pub struct Extracted {
 /// # Errors
 ///
 /// Returns all paths that the inputs do not cut, the values without a known type, or another reason. The model is unchanged
-/// then.
+/// then, unless the work is interrupted when some of the nodes are removed already.
 ///
 /// # Panics
 ///
@@ -61,7 +64,7 @@ pub fn extract(
     outputs: &[ValueId],
     options: &ExtractOptions<'_>,
 ) -> Result<Extracted, ComposeError> {
-    let region = region::between(model, inputs, outputs)?;
+    let region = region::between(model, inputs, outputs, &options.execution.interrupt)?;
     apply(model, &region, options)
 }
 
@@ -90,7 +93,10 @@ fn apply(
     region: &Region,
     options: &ExtractOptions<'_>,
 ) -> Result<Extracted, ComposeError> {
+    let interrupt = &options.execution.interrupt;
+    interrupt.check()?;
     let sorted = region.sorted(model)?;
+    interrupt.check()?;
     refuse_cut_gradients(model, region, &sorted)?;
     let main = model.main_graph();
     // A value has a type in a body for each call, so inference has none for it.
@@ -104,7 +110,9 @@ fn apply(
         refuse_references(model, function, &sorted)?;
     }
     declare(model, &boundary, options.registry.unwrap_or(&standard), &options.execution)?;
+    interrupt.check()?;
     let unused_inputs = unused(model, region, &sorted);
+    interrupt.check()?;
     let (inputs, outputs) = if region.graph == main {
         in_place(model, region)?
     } else {
@@ -119,10 +127,14 @@ fn apply(
             model.nodes(main).skip(count).map(|node| (node, ())).collect()
         }
     };
+    interrupt.check()?;
     let all = model.sorted_nodes(main)?;
+    let mut watch = Watch::silent(interrupt, WATCHED_NODES);
     for node in all.into_iter().rev().filter(|&node| !kept.contains_key(node)) {
+        watch.work(1)?;
         model.erase_node(node)?;
     }
+    watch.check()?;
     set_inputs(model, main, &inputs)?;
     clean(model);
     Ok(Extracted { nodes: model.graph(main).node_count(), unused_inputs, removed_training })

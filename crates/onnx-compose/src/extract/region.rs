@@ -2,10 +2,14 @@
 
 use onnx_ir::{Def, GraphId, Model, NodeId, ValueId};
 use onnx_schema::op;
+use onnx_types::{Interrupt, Watch};
 use slotmap::SecondaryMap;
 
 use crate::error::{ComposeError, Uncovered};
 use crate::interface::name;
+
+/// Values between two checks of the interrupt.
+const WATCHED_VALUES: u64 = 1 << 10;
 
 /// A part of one graph.
 pub(super) struct Region {
@@ -61,7 +65,9 @@ pub(super) fn between(
     model: &Model,
     inputs: Option<&[ValueId]>,
     outputs: &[ValueId],
+    interrupt: &Interrupt,
 ) -> Result<Region, ComposeError> {
+    let mut watch = Watch::silent(interrupt, WATCHED_VALUES);
     let Some(&first) = outputs.first() else {
         return Err(ComposeError::refused("the part has no outputs"));
     };
@@ -77,6 +83,7 @@ pub(super) fn between(
         inputs.unwrap_or_default().iter().map(|&value| (value, ())).collect();
     outputs.iter().rev().for_each(|&output| search.reach(output, None));
     while let Some(value) = search.open.pop() {
+        watch.work(1)?;
         if stops.contains_key(value) {
             continue;
         }

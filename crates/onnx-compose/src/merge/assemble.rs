@@ -10,11 +10,11 @@ use onnx_ir::{
 };
 use onnx_schema::{Registry, domain, op};
 use onnx_types::tensor::NoData;
-use onnx_types::{Dim, Symbol};
+use onnx_types::{Dim, Interrupt, Stopped, Symbol, Watch};
 use slotmap::SecondaryMap;
 
 use super::dims::{Target, Targets};
-use super::names::{self, Contents};
+use super::names::{self, Contents, WATCHED};
 use super::{Connection, MergeError, MergeOptions, Merged, Part, Renamed, RenamedKind, info};
 use crate::interface::{redirect, set_inputs};
 
@@ -36,8 +36,11 @@ pub(super) fn assemble(
     (dims, options, registry): (&Targets, &MergeOptions<'_>, &Registry),
     merged: &mut Merged,
 ) -> Result<Assembled, MergeError> {
+    let interrupt = &options.execution.interrupt;
+    interrupt.check()?;
     separate_calls(parts, registry, merged);
     import_all_functions(parts, registry, merged)?;
+    interrupt.check()?;
     let parts = &*parts;
     let mut importers: Vec<Importer<'_>> = parts.iter().map(|part| Importer::new(&part.model)).collect();
     info::versions(parts, &mut importers, &mut merged.model);
@@ -57,20 +60,27 @@ pub(super) fn assemble(
     let mut connected: HashMap<(usize, ValueId), (usize, ValueId), RandomState> = HashMap::default();
     connected.extend(connections.iter().map(|connection| (connection.to, connection.from)));
     for index in 0..parts.len() {
-        options.execution.interrupt.check()?;
+        interrupt.check()?;
         work.import(index, &connected)?;
+        interrupt.check()?;
         work.find_bound(index, dims);
+        interrupt.check()?;
         let prefix = options.prefixes.get(index).map_or("", String::as_str);
         if let Some(contents) = work.contents.last() {
-            names::add_prefix(&mut work.merged.model, contents, prefix);
+            names::add_prefix(&mut work.merged.model, contents, prefix, interrupt)?;
         }
     }
     let (replaced, sources) = work.connect(connections, &connected)?;
-    let shared = work.share(&replaced);
+    interrupt.check()?;
+    let shared = work.share(&replaced, interrupt)?;
+    interrupt.check()?;
     work.redirect(&[&replaced, &shared])?;
     let bound = std::mem::take(&mut work.bound);
-    let origins = (0..parts.len()).map(|index| work.origins(index)).collect();
-    work.finish(outputs, &[&replaced, &shared])?;
+    let origins = |index| interrupt.check().map(|()| work.origins(index));
+    let origins = (0..parts.len()).map(origins).collect::<Result<_, _>>()?;
+    interrupt.check()?;
+    work.finish(outputs, &[&replaced, &shared], interrupt)?;
+    interrupt.check()?;
     Ok(Assembled { bound, sources, origins })
 }
 
@@ -311,7 +321,8 @@ impl Work<'_> {
 
     /// Lets models share initializers and constants of one name that are equal. Initializers that are inputs, too, are not
     /// shared, because callers can replace them.
-    fn share(&mut self, connected: &Replaced) -> Replaced {
+    fn share(&mut self, connected: &Replaced, interrupt: &Interrupt) -> Result<Replaced, Stopped> {
+        let mut watch = Watch::silent(interrupt, WATCHED);
         let mut shared = Replaced::new();
         let mut known: HashMap<Symbol, ValueId, RandomState> = HashMap::default();
         let model = &mut self.merged.model;
@@ -319,6 +330,10 @@ impl Work<'_> {
             let mut own = Vec::new();
             let mut nodes: HashSet<NodeId, RandomState> = HashSet::default();
             contents.values.retain(|&value| {
+                // Nothing is shared any more once the work is interrupted.
+                if watch.work(1).is_err() {
+                    return true;
+                }
                 let record = model.value(value);
                 let name = record.name();
                 let is_constant =
@@ -338,6 +353,7 @@ impl Work<'_> {
                 }
                 !is_equal
             });
+            watch.check()?;
             contents.nodes.retain(|node| !nodes.contains(node));
             known.extend(own);
         }
@@ -345,7 +361,7 @@ impl Work<'_> {
             model.replace_all_uses(value, other);
         }
         self.merged.shared_initializers = shared.len();
-        shared
+        Ok(shared)
     }
 
     /// Redirects annotations of replaced values to the replacements. Two annotations of one value must be equal.
@@ -383,7 +399,12 @@ impl Work<'_> {
     }
 
     /// Sets the interface and the names, and sorts the nodes.
-    fn finish(mut self, outputs: &[(usize, ValueId)], replaced: &[&Replaced]) -> Result<(), MergeError> {
+    fn finish(
+        mut self,
+        outputs: &[(usize, ValueId)],
+        replaced: &[&Replaced],
+        interrupt: &Interrupt,
+    ) -> Result<(), MergeError> {
         let main = self.merged.model.main_graph();
         let mut interface = self.inputs.clone();
         let mut is_output: SecondaryMap<ValueId, ()> = SecondaryMap::new();
@@ -418,10 +439,13 @@ impl Work<'_> {
         set_inputs(model, main, &self.inputs).map_err(of_compose)?;
         erase(model, replaced)?;
         declare_inner(model, replaced);
-        let renamed = names::separate(model, &self.contents, &interface);
+        interrupt.check()?;
+        let renamed = names::separate(model, &self.contents, &interface, interrupt)?;
         self.merged.renamed.extend(renamed);
+        interrupt.check()?;
         // A conversion makes values without names.
         model.settle_names();
+        interrupt.check()?;
         if !model.is_sorted(main) {
             model.sort(main)?;
         }

@@ -203,8 +203,10 @@ pub fn merge(
     places.extend(connections.iter().flat_map(|connection| [connection.from, connection.to]));
     versions::unify(&mut parts, registry, &mut places, &mut merged)?;
     replace_endpoints(&mut outputs, &mut connections, places);
-    options.execution.interrupt.check()?;
+    let interrupt = &options.execution.interrupt;
+    interrupt.check()?;
     let mut declared = Declared::new(&parts, options)?;
+    interrupt.check()?;
     let mut classes = seam::unify(&parts, &connections, &declared, (options, registry))?;
     let begin = (parts.clone(), merged.clone());
     let assemble = |parts: &mut [Part<'_>], merged: &mut Merged, sizes: (&mut Declared, &dims::Classes)| {
@@ -214,7 +216,7 @@ pub fn merge(
     };
     let (mut assembled, of_names, mut targets) =
         assemble(&mut parts, &mut merged, (&mut declared, &classes))?;
-    options.execution.interrupt.check()?;
+    interrupt.check()?;
     let has_variables = merged.renamed.iter().any(|renamed| renamed.kind == RenamedKind::Dimension);
     let (model, sources) = (&merged.model, assembled.sources.as_slice());
     let (of_parts, context) = ((parts.as_slice(), connections.as_slice()), (options, registry));
@@ -239,6 +241,7 @@ pub fn merge(
         declared: &declared,
         targets: &targets,
     };
+    interrupt.check()?;
     conditions::keep(&mut merged.model, &merging, options, registry)?;
     check_types(models, &merged.model, options, registry)?;
     Ok(merged)

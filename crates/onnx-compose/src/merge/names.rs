@@ -4,10 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Event, Model, NodeId, ValueId};
-use onnx_types::Symbol;
+use onnx_types::{Interrupt, Stopped, Symbol, Watch};
 use slotmap::SecondaryMap;
 
 use super::{Renamed, RenamedKind};
+
+/// Values or nodes between two checks of the interrupt.
+pub(super) const WATCHED: u64 = 1 << 10;
 
 /// The values and nodes of one model in the merged model.
 #[derive(Default)]
@@ -19,12 +22,19 @@ pub(super) struct Contents {
 }
 
 /// Puts the prefix of a model before the names of its values and nodes, also in nested graphs.
-pub(super) fn add_prefix(model: &mut Model, contents: &Contents, prefix: &str) {
+pub(super) fn add_prefix(
+    model: &mut Model,
+    contents: &Contents,
+    prefix: &str,
+    interrupt: &Interrupt,
+) -> Result<(), Stopped> {
     if prefix.is_empty() {
-        return;
+        return Ok(());
     }
+    let mut watch = Watch::silent(interrupt, WATCHED);
     let (nested, nodes) = inside(model, contents);
     for value in contents.values.iter().chain(&nested).copied() {
+        watch.work(1)?;
         let name = model.value(value).name();
         if !name.is_empty() {
             let name = format!("{prefix}{}", model.str(name));
@@ -33,6 +43,7 @@ pub(super) fn add_prefix(model: &mut Model, contents: &Contents, prefix: &str) {
         }
     }
     for node in nodes {
+        watch.work(1)?;
         let name = model.node(node).name();
         if !name.is_empty() {
             let name = format!("{prefix}{}", model.str(name));
@@ -40,6 +51,7 @@ pub(super) fn add_prefix(model: &mut Model, contents: &Contents, prefix: &str) {
             model.set_node_name(node, name);
         }
     }
+    Ok(())
 }
 
 /// The values of nested graphs, and all nodes.
@@ -58,7 +70,13 @@ fn inside(model: &Model, contents: &Contents) -> (Vec<ValueId>, Vec<NodeId>) {
 /// Renames what collides. Names of the interface are assigned first, in order, then those of the main graph and then
 /// those of nested graphs, in the order of the models. Nested graphs of one model are not in the scope of another one,
 /// so a name of a nested graph collides only with the main graph, and names that one model itself repeats are kept.
-pub(super) fn separate(model: &mut Model, contents: &[Contents], interface: &[ValueId]) -> Vec<Renamed> {
+pub(super) fn separate(
+    model: &mut Model,
+    contents: &[Contents],
+    interface: &[ValueId],
+    interrupt: &Interrupt,
+) -> Result<Vec<Renamed>, Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED);
     let inside: Vec<(Vec<ValueId>, Vec<NodeId>)> =
         contents.iter().map(|contents| inside(model, contents)).collect();
     let values =
@@ -82,6 +100,7 @@ pub(super) fn separate(model: &mut Model, contents: &[Contents], interface: &[Va
     }
     for (part, contents) in contents.iter().enumerate() {
         for &value in &contents.values {
+            watch.work(1)?;
             if done.insert(value, ()).is_none() && is_taken(&mut outer, model.value(value).name(), part) {
                 let name = names.rename_value(model, value, (part, RenamedKind::Value));
                 outer.insert(name, part);
@@ -90,6 +109,7 @@ pub(super) fn separate(model: &mut Model, contents: &[Contents], interface: &[Va
     }
     for (part, (nested, _)) in inside.iter().enumerate() {
         for &value in nested {
+            watch.work(1)?;
             let name = model.value(value).name();
             if outer.get(&name).is_some_and(|&other| other != part) && !name.is_empty() {
                 names.rename_value(model, value, (part, RenamedKind::Value));
@@ -97,8 +117,8 @@ pub(super) fn separate(model: &mut Model, contents: &[Contents], interface: &[Va
         }
     }
     let mut renamed = names.renamed;
-    renamed.extend(separate_nodes(model, &inside));
-    renamed
+    renamed.extend(separate_nodes(model, &inside, &mut watch)?);
+    Ok(renamed)
 }
 
 /// Takes a name for a model; `true` if another one has it.
@@ -106,7 +126,11 @@ fn is_taken(owners: &mut HashMap<Symbol, usize, RandomState>, name: Symbol, part
     !name.is_empty() && *owners.entry(name).or_insert(part) != part
 }
 
-fn separate_nodes(model: &mut Model, inside: &[(Vec<ValueId>, Vec<NodeId>)]) -> Vec<Renamed> {
+fn separate_nodes(
+    model: &mut Model,
+    inside: &[(Vec<ValueId>, Vec<NodeId>)],
+    watch: &mut Watch,
+) -> Result<Vec<Renamed>, Stopped> {
     let all = inside.iter().flat_map(|(_, nodes)| nodes);
     let mut names = Names {
         taken: all.map(|&node| model.node(node).name()).collect(),
@@ -116,6 +140,7 @@ fn separate_nodes(model: &mut Model, inside: &[(Vec<ValueId>, Vec<NodeId>)]) -> 
     let mut owners: HashMap<Symbol, usize, RandomState> = HashMap::default();
     for (part, (_, nodes)) in inside.iter().enumerate() {
         for &node in nodes {
+            watch.work(1)?;
             let name = model.node(node).name();
             if is_taken(&mut owners, name, part) {
                 let new = names.fresh(model, name, (part, RenamedKind::Node));
@@ -124,7 +149,7 @@ fn separate_nodes(model: &mut Model, inside: &[(Vec<ValueId>, Vec<NodeId>)]) -> 
             }
         }
     }
-    names.renamed
+    Ok(names.renamed)
 }
 
 struct Names {

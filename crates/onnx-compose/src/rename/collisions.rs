@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Def, GraphId, Model, NodeId, ValueId, ValueRef};
-use onnx_types::Symbol;
+use onnx_types::{Interrupt, Stopped, Symbol, Watch};
 
-use super::Changed;
+use super::{Changed, WATCHED_NAMES};
 
 /// A new name that another element has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,20 +54,26 @@ fn value_collision(model: &Model, value: ValueId, new: Symbol, other: Symbol) ->
 }
 
 /// The collisions of values: a graph sees the names of the graphs around it.
-pub(super) fn of_values(model: &Model, changed: &Changed<ValueId>) -> Vec<NameCollision> {
+pub(super) fn of_values(
+    model: &Model,
+    changed: &Changed<ValueId>,
+    interrupt: &Interrupt,
+) -> Result<Vec<NameCollision>, Stopped> {
     if changed.list.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
+    let mut watch = Watch::silent(interrupt, WATCHED_NAMES);
     let wanted: HashSet<Symbol, RandomState> = changed.list.iter().map(|&(_, name)| name).collect();
     let mut graphs = super::graphs(model);
     let roots = changed.list.iter().map(|&(value, _)| model.root(model.graph_of(value)));
     let other: Vec<GraphId> = roots.filter(|&root| root != model.main_graph()).collect();
     let mut seen: HashSet<GraphId, RandomState> = graphs.iter().copied().collect();
     graphs.extend(other.into_iter().filter(|&root| seen.insert(root)).flat_map(|root| model.graphs_in(root)));
-    let defined = defined(model, changed, &graphs, &wanted);
+    let defined = defined(model, changed, &graphs, &wanted, &mut watch)?;
     let mut collisions = Vec::new();
     for &graph in &graphs {
         for value in model.definitions(graph) {
+            watch.work(1)?;
             let old = model.value(value).name();
             let name = changed.name(value, old);
             if wanted.contains(&name) {
@@ -79,8 +85,9 @@ pub(super) fn of_values(model: &Model, changed: &Changed<ValueId>) -> Vec<NameCo
             }
         }
     }
+    watch.check()?;
     collisions.extend(undefined(model, &graphs, changed));
-    collisions
+    Ok(collisions)
 }
 
 /// The values of a graph that have one name before and one after: all of them collide with another value, or none.
@@ -90,6 +97,9 @@ struct Group {
     first: ValueId,
 }
 
+/// Groups of values by their graphs and new names.
+type Defined = HashMap<(GraphId, Symbol), Vec<Group>, RandomState>;
+
 /// Values with wanted names by their graphs and new names, those with the least keys first. Thousands of values may have one
 /// name, so that each value must be compared with few others.
 fn defined(
@@ -97,10 +107,12 @@ fn defined(
     changed: &Changed<ValueId>,
     graphs: &[GraphId],
     wanted: &HashSet<Symbol, RandomState>,
-) -> HashMap<(GraphId, Symbol), Vec<Group>, RandomState> {
+    watch: &mut Watch,
+) -> Result<Defined, Stopped> {
     let mut first: HashMap<(GraphId, Symbol, Symbol, bool), ValueId, RandomState> = HashMap::default();
     for &graph in graphs {
         for value in model.definitions(graph) {
+            watch.work(1)?;
             let old = model.value(value).name();
             let name = changed.name(value, old);
             if wanted.contains(&name) {
@@ -110,13 +122,14 @@ fn defined(
             }
         }
     }
-    let mut defined: HashMap<(GraphId, Symbol), Vec<Group>, RandomState> = HashMap::default();
+    let mut defined = Defined::default();
     let mut first: Vec<_> = first.into_iter().collect();
     first.sort_unstable_by_key(|&(_, value)| value);
     for ((graph, name, old, _), first) in first {
+        watch.work(1)?;
         defined.entry((graph, name)).or_default().push(Group { old, first });
     }
-    defined
+    Ok(defined)
 }
 
 /// A collision of two values that see each other.
@@ -169,13 +182,19 @@ fn undefined(model: &Model, graphs: &[GraphId], changed: &Changed<ValueId>) -> V
 }
 
 /// The collisions of nodes of the same graph.
-pub(super) fn of_nodes(model: &Model, changed: &Changed<NodeId>) -> Vec<NameCollision> {
+pub(super) fn of_nodes(
+    model: &Model,
+    changed: &Changed<NodeId>,
+    interrupt: &Interrupt,
+) -> Result<Vec<NameCollision>, Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED_NAMES);
     let mut seen: HashSet<GraphId, RandomState> = HashSet::default();
     let graphs = changed.list.iter().map(|&(node, _)| model.node(node).graph());
     let graphs: Vec<GraphId> = graphs.filter(|&graph| seen.insert(graph)).collect();
     let mut first: HashMap<(GraphId, Symbol), NodeId, RandomState> = HashMap::default();
     for &graph in &graphs {
         for node in model.nodes(graph) {
+            watch.work(1)?;
             if !changed.new.contains_key(node) {
                 first.entry((graph, model.node(node).name())).or_insert(node);
             }
@@ -183,6 +202,7 @@ pub(super) fn of_nodes(model: &Model, changed: &Changed<NodeId>) -> Vec<NameColl
     }
     let mut collisions = Vec::new();
     for &(node, new) in &changed.list {
+        watch.work(1)?;
         let record = model.node(node);
         let other = *first.entry((record.graph(), new)).or_insert(node);
         let old_other = model.node(other).name();
@@ -198,5 +218,5 @@ pub(super) fn of_nodes(model: &Model, changed: &Changed<NodeId>) -> Vec<NameColl
             });
         }
     }
-    collisions
+    Ok(collisions)
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, User, ValueId};
-use onnx_types::Symbol;
+use onnx_types::{Interrupt, Stopped, Symbol, Watch};
 use slotmap::SecondaryMap;
 
 pub use self::collisions::NameCollision;
@@ -251,16 +251,36 @@ pub fn rename(
     rules: &[RenameRule],
     kinds: RenameKinds,
 ) -> Result<NameChanges, ComposeError> {
+    rename_until(model, rules, kinds, &Interrupt::NEVER)
+}
+
+/// Like [`rename`], until an interrupt.
+///
+/// # Errors
+///
+/// Those of [`rename`], and an error if the work is interrupted. The model is unchanged then.
+pub fn rename_until(
+    model: &mut Model,
+    rules: &[RenameRule],
+    kinds: RenameKinds,
+    interrupt: &Interrupt,
+) -> Result<NameChanges, ComposeError> {
     let mut rules = Rules::new(rules);
-    let names = plan(model, &mut rules, kinds);
-    let mut done = set_names(model, &names)?;
+    let names = plan(model, &mut rules, kinds, interrupt)?;
+    let mut done = set_names_until(model, &names, interrupt)?;
     let unmatched = rules.has_matched.iter().enumerate().filter(|(_, matched)| !**matched);
     done.unmatched = unmatched.map(|(index, _)| index).collect();
     Ok(done)
 }
 
 /// The new names by some rules.
-fn plan(model: &Model, rules: &mut Rules<'_>, kinds: RenameKinds) -> NewNames {
+fn plan(
+    model: &Model,
+    rules: &mut Rules<'_>,
+    kinds: RenameKinds,
+    interrupt: &Interrupt,
+) -> Result<NewNames, Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED_NAMES);
     let mut names = NewNames::default();
     let trained: HashSet<GraphId, RandomState> =
         model.algorithms().flat_map(|algorithm| model.graphs_in(algorithm)).collect();
@@ -272,6 +292,7 @@ fn plan(model: &Model, rules: &mut Rules<'_>, kinds: RenameKinds) -> NewNames {
         };
         let declared = model.value_info(graph).map(onnx_ir::InfoEntry::value).filter(is_only_declared);
         for value in model.definitions(graph).chain(declared) {
+            watch.work(1)?;
             if kinds.contain(model, value)
                 && let name = model.str(model.value(value).name())
                 && let Some((new, _)) = rules.apply(name, name)
@@ -280,6 +301,7 @@ fn plan(model: &Model, rules: &mut Rules<'_>, kinds: RenameKinds) -> NewNames {
             }
         }
         for node in model.nodes(graph).filter(|_| kinds.nodes) {
+            watch.work(1)?;
             let name = model.str(model.node(node).name());
             if let Some((new, _)) = rules.apply(name, name) {
                 names.nodes.push((node, new));
@@ -287,6 +309,7 @@ fn plan(model: &Model, rules: &mut Rules<'_>, kinds: RenameKinds) -> NewNames {
         }
     }
     for &function in model.functions().iter().filter(|_| kinds.functions) {
+        watch.work(1)?;
         let old = FunctionName::of(model, function);
         if let Some((new, rule)) = rules.apply(&old.to_string(), &old.name) {
             let is_name = rule.is_prefix();
@@ -294,7 +317,7 @@ fn plan(model: &Model, rules: &mut Rules<'_>, kinds: RenameKinds) -> NewNames {
             names.functions.push((function, new));
         }
     }
-    names
+    Ok(names)
 }
 
 impl RenameKinds {
@@ -318,6 +341,15 @@ impl RenameKinds {
 /// Returns all collisions if names would collide, and an error if a new name would be empty or an element is gone. The model is
 /// unchanged then.
 pub fn set_names(model: &mut Model, names: &NewNames) -> Result<NameChanges, ComposeError> {
+    set_names_until(model, names, &Interrupt::NEVER)
+}
+
+/// Like [`set_names`], until an interrupt, which is not checked any more when elements get their names.
+fn set_names_until(
+    model: &mut Model,
+    names: &NewNames,
+    interrupt: &Interrupt,
+) -> Result<NameChanges, ComposeError> {
     let functions: HashSet<FunctionId, RandomState> = model.functions().iter().copied().collect();
     let is_gone = names.values.iter().any(|(value, _)| model.get_value(*value).is_none())
         || names.nodes.iter().any(|(node, _)| model.get_node(*node).is_none())
@@ -325,8 +357,8 @@ pub fn set_names(model: &mut Model, names: &NewNames) -> Result<NameChanges, Com
     if is_gone {
         return Err(onnx_ir::EditError::Gone.into());
     }
-    let values = Changed::new(model, &names.values, |model, value| model.value(value).name());
-    let nodes = Changed::new(model, &names.nodes, |model, node| model.node(node).name());
+    let values = Changed::new(model, &names.values, interrupt, |model, value| model.value(value).name())?;
+    let nodes = Changed::new(model, &names.nodes, interrupt, |model, node| model.node(node).name())?;
     let functions: Vec<(FunctionId, FunctionName)> = names
         .functions
         .iter()
@@ -337,9 +369,10 @@ pub fn set_names(model: &mut Model, names: &NewNames) -> Result<NameChanges, Com
     if texts.chain(functions.iter().map(|(_, new)| &new.name)).any(String::is_empty) {
         return Err(ComposeError::refused("a new name is empty"));
     }
-    let mut collisions = collisions::of_values(model, &values);
-    collisions.extend(collisions::of_nodes(model, &nodes));
+    let mut collisions = collisions::of_values(model, &values, interrupt)?;
+    collisions.extend(collisions::of_nodes(model, &nodes, interrupt)?);
     collisions.extend(functions::collisions(model, &functions));
+    interrupt.check()?;
     if !collisions.is_empty() {
         return Err(ComposeError::Collisions(collisions));
     }
@@ -352,6 +385,7 @@ pub fn set_names(model: &mut Model, names: &NewNames) -> Result<NameChanges, Com
             .collect(),
         unmatched: Vec::new(),
     };
+    interrupt.check()?;
     for &(value, name) in &values.list {
         model.set_value_name(value, name);
     }
@@ -362,6 +396,9 @@ pub fn set_names(model: &mut Model, names: &NewNames) -> Result<NameChanges, Com
     Ok(done)
 }
 
+/// Names between two checks of the interrupt.
+const WATCHED_NAMES: u64 = 1 << 10;
+
 /// The elements of one kind whose name changes.
 struct Changed<K: slotmap::Key> {
     list: Vec<(K, Symbol)>,
@@ -369,16 +406,23 @@ struct Changed<K: slotmap::Key> {
 }
 
 impl<K: slotmap::Key> Changed<K> {
-    fn new(model: &mut Model, names: &[(K, String)], old: impl Fn(&Model, K) -> Symbol) -> Self {
+    fn new(
+        model: &mut Model,
+        names: &[(K, String)],
+        interrupt: &Interrupt,
+        old: impl Fn(&Model, K) -> Symbol,
+    ) -> Result<Self, Stopped> {
         let (mut list, mut new) = (Vec::new(), SecondaryMap::new());
+        let mut watch = Watch::silent(interrupt, WATCHED_NAMES);
         for (key, text) in names {
+            watch.work(1)?;
             let name = model.intern(text);
             if old(model, *key) != name {
                 list.push((*key, name));
                 new.insert(*key, name);
             }
         }
-        Self { list, new }
+        Ok(Self { list, new })
     }
 
     fn texts(&self, model: &Model, old: impl Fn(&Model, K) -> Symbol) -> Vec<(String, String)> {

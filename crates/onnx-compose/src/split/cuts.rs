@@ -1,7 +1,9 @@
 //! The points at which a model is cut.
 
+use onnx_types::{Interrupt, Stopped, Watch};
+
 use super::flow::Flow;
-use super::{Parts, Values};
+use super::{Parts, Values, WATCHED};
 use crate::error::ComposeError;
 
 /// The divisor of the window: a cut is placed within `1 / WINDOW` of the ideal size of a part around the ideal point,
@@ -12,12 +14,13 @@ const WINDOW: u64 = 4;
 const MAX_COMPARED: usize = 64;
 
 /// The points, ascending; each is the number of nodes before it.
-pub(super) fn choose(flow: &Flow, parts: Parts) -> Result<Vec<usize>, ComposeError> {
+pub(super) fn choose(flow: &Flow, parts: Parts, interrupt: &Interrupt) -> Result<Vec<usize>, ComposeError> {
     let crossed = flow.crossed();
+    interrupt.check()?;
     match parts {
         Parts::Count(count) => by_count(flow, &crossed, count, &weights(flow)),
         Parts::CountByNodes(count) => by_count(flow, &crossed, count, &vec![1; flow.nodes.len()]),
-        Parts::Bytes(bytes) => Ok(by_bytes(flow, &crossed, bytes)),
+        Parts::Bytes(bytes) => Ok(by_bytes(flow, &crossed, bytes, interrupt)?),
     }
 }
 
@@ -113,11 +116,18 @@ fn share(sum: u64, part: usize, count: usize) -> u64 {
     share.and_then(|share| u64::try_from(share).ok()).unwrap_or(u64::MAX)
 }
 
-fn by_bytes(flow: &Flow, crossed: &[(usize, usize)], most: u64) -> Vec<usize> {
+fn by_bytes(
+    flow: &Flow,
+    crossed: &[(usize, usize)],
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<Vec<usize>, Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED);
     let mut cuts = Vec::new();
     let (mut start, mut index) = (0, 0);
     let (mut seen, mut bytes) = (Values::new(), 0_u64);
     while let Some(step) = flow.nodes.get(index) {
+        watch.work(1)?;
         let new = step.weights.iter().filter(|&&(value, _)| seen.insert(value, ()).is_none());
         bytes = new.fold(bytes.saturating_add(step.own_bytes), |sum, &(_, more)| sum.saturating_add(more));
         let cut = if bytes > most { before_limit(crossed, start, index) } else { None };
@@ -130,7 +140,7 @@ fn by_bytes(flow: &Flow, crossed: &[(usize, usize)], most: u64) -> Vec<usize> {
             None => index = index.saturating_add(1),
         }
     }
-    cuts
+    Ok(cuts)
 }
 
 /// The point after the start of a part, up to a node that exceeds the limit, that the fewest values cross; of the last points

@@ -3,10 +3,10 @@
 use onnx_ir::{Constant, Def, GraphId, Model, NodeId, ValueId};
 use onnx_schema::{Registry, op};
 use onnx_shape_infer::{InferOptions, Inference, infer};
-use onnx_types::Execution;
+use onnx_types::{Execution, Interrupt, Stopped, Watch};
 use slotmap::SecondaryMap;
 
-use super::{Interface, Values};
+use super::{Interface, Values, WATCHED};
 use crate::error::ComposeError;
 use crate::interface::{is_declared, is_unknown};
 
@@ -38,6 +38,16 @@ struct Crossing {
     is_typed: bool,
 }
 
+/// What parts use and make.
+struct PartUses {
+    /// The values of each part that it does not make.
+    used: Vec<Values>,
+    /// The part that makes each value.
+    home: SecondaryMap<ValueId, usize>,
+    /// What any part uses.
+    is_used: Values,
+}
+
 impl Flow {
     pub(super) fn new(
         model: &Model,
@@ -48,11 +58,15 @@ impl Flow {
         let outputs: Vec<ValueId> =
             model.graph(main).outputs().iter().map(onnx_ir::GraphOutput::value).collect();
         let order = model.sorted_nodes(main)?;
-        let live = live(model, main, &outputs);
+        let interrupt = &execution.interrupt;
+        interrupt.check()?;
+        let live = live(model, main, &outputs, interrupt)?;
         let is_step = |&node: &NodeId| live.contains_key(node) && !is_constant(model, node);
-        let steps = order.into_iter().filter(is_step).map(|node| Step::new(model, main, node)).collect();
-        let nodes = sink_constant_steps(steps);
-        let mut flow = Self { crossing: crossing(&nodes), nodes, inference: None, outputs };
+        let mut watch = Watch::silent(interrupt, WATCHED);
+        let step = |node| watch.work(1).map(|()| Step::new(model, main, node));
+        let steps = order.into_iter().filter(is_step).map(step).collect::<Result<Vec<_>, _>>()?;
+        let nodes = sink_constant_steps(steps, interrupt)?;
+        let mut flow = Self { crossing: crossing(&nodes, interrupt)?, nodes, inference: None, outputs };
         if flow.crossing.iter().all(|crossing| is_declared(model, crossing.value)) {
             flow.crossing.iter_mut().for_each(|crossing| crossing.is_typed = true);
             return Ok(flow);
@@ -112,15 +126,15 @@ impl Flow {
         }
     }
 
-    /// The inputs and outputs of the parts between cuts.
-    pub(super) fn interfaces(&self, model: &Model, cuts: &[usize]) -> Vec<Interface> {
-        let part_of = |step: usize| cuts.partition_point(|&cut| cut <= step);
+    /// What the parts between cuts use and make.
+    fn uses(&self, cuts: &[usize], watch: &mut Watch) -> Result<PartUses, Stopped> {
         let count = cuts.len().saturating_add(1);
         let mut used: Vec<Values> = (0..count).map(|_| Values::new()).collect();
         let mut home: SecondaryMap<ValueId, usize> = SecondaryMap::new();
         let mut is_used = Values::new();
         for (index, step) in self.nodes.iter().enumerate() {
-            let part = part_of(index);
+            watch.work(1)?;
+            let part = cuts.partition_point(|&cut| cut <= index);
             for &value in &step.results {
                 home.insert(value, part);
             }
@@ -133,12 +147,27 @@ impl Flow {
                 }
             }
         }
+        Ok(PartUses { used, home, is_used })
+    }
+
+    /// The inputs and outputs of the parts between cuts.
+    pub(super) fn interfaces(
+        &self,
+        model: &Model,
+        cuts: &[usize],
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Interface>, Stopped> {
+        let mut watch = Watch::silent(interrupt, WATCHED);
+        let part_of = |step: usize| cuts.partition_point(|&cut| cut <= step);
+        let count = cuts.len().saturating_add(1);
+        let PartUses { used, home, is_used } = self.uses(cuts, &mut watch)?;
         let mut inputs: Vec<Vec<ValueId>> = vec![Vec::new(); count];
         let mut outputs: Vec<Vec<ValueId>> = vec![Vec::new(); count];
         let last = count.saturating_sub(1);
         let all_outputs: Values = self.outputs.iter().map(|&output| (output, ())).collect();
         for &input in model.graph(model.main_graph()).inputs() {
             // What nothing uses is an input of the first part, and what is only an output is one of the last.
+            watch.work(count as u64)?;
             let is_output = all_outputs.contains_key(input);
             for (part, inputs) in inputs.iter_mut().enumerate() {
                 let is_unused = part == 0 && !is_used.contains_key(input) && !is_output;
@@ -159,6 +188,7 @@ impl Flow {
         }
         for crossing in &self.crossing {
             let (first, end) = (part_of(crossing.from), part_of(crossing.last));
+            watch.work(end.saturating_sub(first) as u64)?;
             for part in first.saturating_add(1)..=end {
                 if let (Some(inputs), true) = (
                     inputs.get_mut(part),
@@ -174,7 +204,7 @@ impl Flow {
                 outputs.push(crossing.value);
             }
         }
-        inputs.into_iter().zip(outputs).collect()
+        Ok(inputs.into_iter().zip(outputs).collect())
     }
 }
 
@@ -201,10 +231,12 @@ impl Step {
 
 /// Sinks the steps that depend on no input of the model to the first step that uses them. Otherwise, what exporters compute from
 /// weights at the beginning, such as dequantized weights, would cross every cut.
-fn sink_constant_steps(steps: Vec<Step>) -> Vec<Step> {
+fn sink_constant_steps(steps: Vec<Step>, interrupt: &Interrupt) -> Result<Vec<Step>, Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED);
     let mut producers: SecondaryMap<ValueId, usize> = SecondaryMap::new();
     let mut is_constant: Vec<bool> = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {
+        watch.work(1)?;
         let of_constant = |value: &ValueId| {
             producers.get(*value).is_some_and(|&step| is_constant.get(step).copied().unwrap_or(false))
         };
@@ -223,6 +255,7 @@ fn sink_constant_steps(steps: Vec<Step>) -> Vec<Step> {
         // A step, and the number of its operands that were visited.
         let mut open = vec![(root, 0)];
         while let Some((step, visited)) = open.pop() {
+            watch.work(1)?;
             let (Some(listed), Some(of_step)) = (is_listed.get_mut(step), steps.get(step)) else { continue };
             if *listed {
                 continue;
@@ -240,20 +273,28 @@ fn sink_constant_steps(steps: Vec<Step>) -> Vec<Step> {
         }
     }
     let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
-    order.into_iter().filter_map(|index| steps.get_mut(index)?.take()).collect()
+    interrupt.check()?;
+    Ok(order.into_iter().filter_map(|index| steps.get_mut(index)?.take()).collect())
 }
 
 /// The nodes that outputs need.
-fn live(model: &Model, main: GraphId, outputs: &[ValueId]) -> SecondaryMap<NodeId, ()> {
+fn live(
+    model: &Model,
+    main: GraphId,
+    outputs: &[ValueId],
+    interrupt: &Interrupt,
+) -> Result<SecondaryMap<NodeId, ()>, Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED);
     let mut live: SecondaryMap<NodeId, ()> = SecondaryMap::new();
     let mut open = outputs.to_vec();
     while let Some(value) = open.pop() {
+        watch.work(1)?;
         let Def::Output { node, .. } = model.value(value).def() else { continue };
         if model.node(node).graph() == main && live.insert(node, ()).is_none() {
             model.for_each_use_within(node, |operand| open.push(operand));
         }
     }
-    live
+    Ok(live)
 }
 
 fn is_constant(model: &Model, node: NodeId) -> bool {
@@ -261,10 +302,12 @@ fn is_constant(model: &Model, node: NodeId) -> bool {
 }
 
 /// The values that later steps use.
-fn crossing(nodes: &[Step]) -> Vec<Crossing> {
+fn crossing(nodes: &[Step], interrupt: &Interrupt) -> Result<Vec<Crossing>, Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED);
     let mut indices: SecondaryMap<ValueId, usize> = SecondaryMap::new();
     let mut crossing: Vec<Crossing> = Vec::new();
     for (index, step) in nodes.iter().enumerate() {
+        watch.work(1)?;
         for value in &step.operands {
             if let Some(crossing) = indices.get(*value).and_then(|&at| crossing.get_mut(at)) {
                 crossing.last = index;
@@ -276,7 +319,7 @@ fn crossing(nodes: &[Step]) -> Vec<Crossing> {
         }
     }
     crossing.retain(|crossing| crossing.last > crossing.from);
-    crossing
+    Ok(crossing)
 }
 
 /// The bytes of an initializer.

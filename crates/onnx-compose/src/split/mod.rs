@@ -97,9 +97,12 @@ impl<'a> Splitting<'a> {
         let registry = options.registry.unwrap_or(&standard);
         let mut base = model.clone();
         let mut flow = Flow::new(model, registry, &options.execution)?;
-        let cuts = cuts::choose(&flow, parts)?;
+        let interrupt = &options.execution.interrupt;
+        interrupt.check()?;
+        let cuts = cuts::choose(&flow, parts, interrupt)?;
+        interrupt.check()?;
         flow.declare(&mut base, &cuts);
-        let interfaces = flow.interfaces(model, &cuts);
+        let interfaces = flow.interfaces(model, &cuts, interrupt)?;
         Ok(Self { base, interfaces, options: options.clone() })
     }
 
@@ -133,6 +136,9 @@ impl<'a> Splitting<'a> {
         Ok(SplitPart { model: part, weight_bytes, removed_training: extracted.removed_training })
     }
 }
+
+/// Nodes or values between two checks of the interrupt.
+const WATCHED: u64 = 1 << 10;
 
 /// Inputs and outputs of a part.
 type Interface = (Vec<ValueId>, Vec<ValueId>);

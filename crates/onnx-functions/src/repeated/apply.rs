@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use onnx_ir::{CopyMap, Extras, FunctionId, GraphId, Model, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::Registry;
-use onnx_types::{Symbol, UnknownFields};
+use onnx_types::{Interrupt, Symbol, UnknownFields, Watch};
 
-use super::flow::{Flow, Source};
+use super::OutlineError;
+use super::flow::{Flow, Source, WATCHED_NODES};
 use super::grow::Block;
 use super::names;
 use crate::expand::add_imports;
@@ -104,17 +105,20 @@ pub(super) fn reorder(
     flow: &Flow,
     graph: GraphId,
     order: &[usize],
-) -> Result<(), FunctionReason> {
+    interrupt: &Interrupt,
+) -> Result<(), OutlineError> {
+    let mut watch = Watch::silent(interrupt, WATCHED_NODES);
     let mut is_placed = vec![false; order.len()];
     let mut next = 0;
     for &node in order {
+        watch.work(1)?;
         while is_placed.get(next).copied().unwrap_or_default() {
             next += 1;
         }
         is_placed[node] = true;
         if node != next {
             let at = flow.nodes.get(next).map_or(Position::End(graph), |&node| Position::Before(node));
-            model.move_node(flow.nodes[node], at)?;
+            model.move_node(flow.nodes[node], at).map_err(FunctionReason::from)?;
         }
     }
     Ok(())
@@ -147,9 +151,12 @@ pub(super) fn outline_block(
     model: &mut Model,
     flow: &Flow,
     block: &Block,
-    cx: &mut Context<'_>,
-) -> Result<Made, FunctionReason> {
+    (cx, interrupt): (&mut Context<'_>, &Interrupt),
+) -> Result<Made, OutlineError> {
+    let mut watch = Watch::silent(interrupt, WATCHED_NODES);
+    watch.check()?;
     let signature = Signature::new(flow, block);
+    watch.check()?;
     let scopes: Vec<String> = block
         .occurrences
         .iter()
@@ -162,6 +169,7 @@ pub(super) fn outline_block(
     let mut calls = Vec::with_capacity(block.occurrences.len());
     for (occurrence, scope) in scopes.iter().enumerate() {
         let nodes = &block.occurrences[occurrence];
+        watch.work(nodes.len() as u64)?;
         let arguments = signature.arguments.iter().map(|values| cx.current(values[occurrence]));
         let arguments: Vec<ValueId> = arguments.collect();
         let results = signature.outputs.iter().map(|output| {

@@ -4,9 +4,13 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use onnx_ir::{AttrValue, Def, GraphId, Model, NodeId, User, ValueId};
 use onnx_types::tensor::NoData;
+use onnx_types::{Interrupt, Stopped, Watch};
 use slotmap::SecondaryMap;
 
 use crate::references::{differentiated, has_devices, referred};
+
+/// Nodes between two checks of the interrupt.
+pub(super) const WATCHED_NODES: u64 = 1 << 10;
 
 /// The source of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +52,8 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(model: &Model, graph: GraphId) -> Self {
+    pub(super) fn new(model: &Model, graph: GraphId, interrupt: &Interrupt) -> Result<Self, Stopped> {
+        let mut watch = Watch::silent(interrupt, WATCHED_NODES);
         let nodes: Vec<NodeId> = model.nodes(graph).collect();
         let mut index: SecondaryMap<NodeId, usize> = SecondaryMap::new();
         for (number, &node) in nodes.iter().enumerate() {
@@ -64,6 +69,7 @@ impl Flow {
             nodes,
         };
         for number in 0..flow.nodes.len() {
+            watch.work(1)?;
             flow.add(model, graph, number, &index, &referred);
         }
         // These nodes cannot be part of a function.
@@ -72,7 +78,7 @@ impl Flow {
                 *label = None;
             }
         }
-        flow
+        Ok(flow)
     }
 
     fn add(

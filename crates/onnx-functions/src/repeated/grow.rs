@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use onnx_ir::Model;
 use onnx_types::tensor::NoData;
+use onnx_types::{Interrupt, Stopped, Watch};
 
-use super::flow::{Edge, Flow, Source};
+use super::flow::{Edge, Flow, Source, WATCHED_NODES};
 
 /// Number of uses of a node beyond which growth does not follow them.
 const MAX_USES: usize = 256;
@@ -65,10 +66,11 @@ pub(super) struct Grower<'a> {
     open: Vec<usize>,
     /// Steps that some of the occurrences cannot take.
     failed: BTreeSet<Step>,
+    watch: Watch,
 }
 
 impl<'a> Grower<'a> {
-    pub(super) fn new(model: &'a Model, flow: &'a Flow, is_taken: &'a [bool]) -> Self {
+    pub(super) fn new(model: &'a Model, flow: &'a Flow, is_taken: &'a [bool], interrupt: &Interrupt) -> Self {
         let count = flow.nodes.len();
         Self {
             model,
@@ -80,11 +82,12 @@ impl<'a> Grower<'a> {
             block: Block::default(),
             open: Vec::new(),
             failed: BTreeSet::new(),
+            watch: Watch::silent(interrupt, WATCHED_NODES),
         }
     }
 
     /// Grows a block from nodes, one of each occurrence, and returns the one that saves the most nodes.
-    pub(super) fn grow(&mut self, seeds: &[usize]) -> Block {
+    pub(super) fn grow(&mut self, seeds: &[usize]) -> Result<Block, Stopped> {
         let first = seeds.first().copied();
         let is_equal = |&node: &usize| first.is_some_and(|first| self.is_same(first, node));
         let seeds: Vec<usize> = seeds.iter().copied().filter(is_equal).collect();
@@ -94,11 +97,11 @@ impl<'a> Grower<'a> {
         if seeds.len() > 1 {
             self.add(&seeds);
             for _ in 0..=MAX_DROPS {
-                self.expand();
+                self.expand()?;
                 if self.block.savings() > best.savings() {
                     best = self.block.clone();
                 }
-                if !self.drop_some() {
+                if !self.drop_some()? {
                     break;
                 }
             }
@@ -106,7 +109,7 @@ impl<'a> Grower<'a> {
         for &node in self.block.occurrences.iter().flatten() {
             self.places[node] = None;
         }
-        best
+        Ok(best)
     }
 
     /// Adds one node to each occurrence, as a new slot.
@@ -121,21 +124,21 @@ impl<'a> Grower<'a> {
 
     /// Takes all steps that all occurrences can take. Steps along operands come first, because each operand has one
     /// producer.
-    fn expand(&mut self) {
+    fn expand(&mut self) -> Result<(), Stopped> {
         let mut later: Vec<usize> = Vec::new();
         loop {
             if let Some(slot) = self.open.pop() {
                 let inputs = self.flow.operands[self.block.occurrences[0][slot]].len();
                 for input in 0..inputs {
-                    self.take(Step::Producer { slot, input });
+                    self.take(Step::Producer { slot, input })?;
                 }
                 later.push(slot);
             } else if let Some(slot) = later.pop() {
                 for step in self.user_steps(slot) {
-                    self.take(step);
+                    self.take(step)?;
                 }
             } else {
-                return;
+                return Ok(());
             }
         }
     }
@@ -190,8 +193,9 @@ impl<'a> Grower<'a> {
     }
 
     /// Adds the nodes to which a step leads if all occurrences have one, and these correspond to each other.
-    fn take(&mut self, step: Step) {
-        let Some(first) = self.neighbor(0, step) else { return };
+    fn take(&mut self, step: Step) -> Result<(), Stopped> {
+        let Some(first) = self.neighbor(0, step) else { return Ok(()) };
+        self.watch.work(self.block.occurrences.len() as u64)?;
         let links = self.links(0, first);
         self.stamp += 1;
         let mut nodes = Vec::with_capacity(self.block.occurrences.len());
@@ -200,12 +204,13 @@ impl<'a> Grower<'a> {
                 Some(node) if self.corresponds(occurrence, node, first, &links) => nodes.push(node),
                 _ => {
                     self.failed.insert(step);
-                    return;
+                    return Ok(());
                 }
             }
         }
         self.failed.remove(&step);
         self.add(&nodes);
+        Ok(())
     }
 
     /// Returns `true` if a node can correspond to `first`: it has the same operator and attributes, and is connected to
@@ -246,9 +251,10 @@ impl<'a> Grower<'a> {
 
     /// Drops the occurrences that cannot take the step that most of the others can take. Returns `false` if there is no
     /// such step.
-    fn drop_some(&mut self) -> bool {
+    fn drop_some(&mut self) -> Result<bool, Stopped> {
         let mut best: Vec<usize> = Vec::new();
         for &step in &self.failed.clone() {
+            self.watch.work(self.block.occurrences.len() as u64)?;
             let able = self.able(step);
             if able.len() > best.len() {
                 best = able;
@@ -256,7 +262,7 @@ impl<'a> Grower<'a> {
         }
         // If less than half of the occurrences can take the step, they are a different block.
         if best.len() < 2 || best.len() * 2 < self.block.occurrences.len() {
-            return false;
+            return Ok(false);
         }
         let old = std::mem::take(&mut self.block.occurrences);
         for &node in old.iter().flatten() {
@@ -272,7 +278,7 @@ impl<'a> Grower<'a> {
         self.block.occurrences = kept;
         self.open = (0..self.block.len()).collect();
         self.failed.clear();
-        true
+        Ok(true)
     }
 
     /// The largest set of occurrences that can take a step in the same way as a leader, which is the first occurrence

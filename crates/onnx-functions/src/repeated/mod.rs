@@ -115,27 +115,31 @@ pub fn outline_repeated(
         return Err(FunctionReason::from("the nodes of the graph are not sorted").into());
     }
     let domain = outlined_domain(model, options)?;
-    let flow = Flow::new(model, graph);
+    let interrupt = &options.execution.interrupt;
+    let flow = Flow::new(model, graph, interrupt)?;
     let blocks = find(model, &flow, options)?;
     if blocks.is_empty() {
         return Ok(Vec::new());
     }
     let order = Quotient::new(&flow, &blocks).order();
     let order = order.map_err(|_| FunctionReason::from("the nodes of the graph form a cycle"))?;
-    apply::reorder(model, &flow, graph, &order)?;
-    let taken = Taken::new(model);
-    let node_names = names::NodeNames::new(model);
+    // An interrupt leaves the model as it is.
+    let mut result = model.clone();
+    apply::reorder(&mut result, &flow, graph, &order, interrupt)?;
+    let taken = Taken::new(&result);
+    let node_names = names::NodeNames::new(&result);
     let mut cx =
         Context { domain, registry: options.registry, taken, node_names, forwards: HashMap::default() };
     let mut outlined = Vec::with_capacity(blocks.len());
     for block in &blocks {
-        let made = apply::outline_block(model, &flow, block, &mut cx)?;
+        let made = apply::outline_block(&mut result, &flow, block, (&mut cx, interrupt))?;
         let (function, calls) = (made.function, made.calls);
         outlined.push(OutlinedBlock { function, calls, nodes: block.len() });
     }
-    if model.info().ir_version < IR_WITH_FUNCTIONS {
-        model.info_mut().ir_version = IR_WITH_FUNCTIONS;
+    if result.info().ir_version < IR_WITH_FUNCTIONS {
+        result.info_mut().ir_version = IR_WITH_FUNCTIONS;
     }
+    *model = result;
     Ok(outlined)
 }
 
@@ -157,7 +161,7 @@ pub fn repeated_blocks(
     if !model.is_sorted(graph) {
         return Err(FunctionReason::from("the nodes of the graph are not sorted").into());
     }
-    let flow = Flow::new(model, graph);
+    let flow = Flow::new(model, graph, &options.execution.interrupt)?;
     let blocks = find(model, &flow, options)?;
     let nodes = |occurrence: Vec<usize>| occurrence.into_iter().map(|node| flow.nodes[node]).collect();
     Ok(blocks.into_iter().map(|block| block.occurrences.into_iter().map(nodes).collect()).collect())
@@ -176,18 +180,19 @@ fn outlined_domain(model: &mut Model, options: &OutlineOptions<'_>) -> Result<Sy
 
 /// Finds blocks, until no further block saves nodes.
 fn find(model: &Model, flow: &Flow, options: &OutlineOptions<'_>) -> Result<Vec<Block>, Stopped> {
-    let colors = Colors::new(flow);
+    let interrupt = &options.execution.interrupt;
+    let colors = Colors::new(flow, interrupt)?;
     let mut is_taken = vec![false; flow.nodes.len()];
     let mut blocks: Vec<Block> = Vec::new();
     while blocks.len() < MAX_FUNCTIONS {
         let mut best = Block::default();
-        for seeds in colors.seeds(flow, |node| !is_taken[node]) {
-            options.execution.interrupt.check()?;
-            let grown = Grower::new(model, flow, &is_taken).grow(&seeds);
+        for seeds in colors.seeds(flow, interrupt, |node| !is_taken[node])? {
+            interrupt.check()?;
+            let grown = Grower::new(model, flow, &is_taken, interrupt).grow(&seeds)?;
             if grown.savings() <= best.savings() || grown.len() < options.min_nodes {
                 continue;
             }
-            let convex = made_convex(flow, &blocks, grown);
+            let convex = made_convex(flow, &blocks, grown, interrupt)?;
             if convex.savings() > best.savings() && convex.len() >= options.min_nodes {
                 best = convex;
             }

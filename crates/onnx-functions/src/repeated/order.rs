@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use onnx_types::{Interrupt, Stopped};
+
 use super::flow::Flow;
 use super::grow::Block;
 
@@ -105,28 +107,41 @@ const MAX_ATTEMPTS: usize = 16;
 /// Removes nodes from all occurrences of a block, or occurrences, until the occurrences of all blocks can be calls: until no
 /// node outside of an occurrence depends on one of its nodes while another one depends on it. Returns the best block found, which
 /// may be empty.
-pub(super) fn made_convex(flow: &Flow, accepted: &[Block], mut block: Block) -> Block {
+pub(super) fn made_convex(
+    flow: &Flow,
+    accepted: &[Block],
+    mut block: Block,
+    interrupt: &Interrupt,
+) -> Result<Block, Stopped> {
     for _ in 0..MAX_ATTEMPTS {
+        interrupt.check()?;
         if block.occurrences.len() < 2 || block.len() == 0 {
             break;
         }
         // The occurrences of the new block have the first numbers.
         let quotient = Quotient::new(flow, std::iter::once(&block).chain(accepted));
         match quotient.order() {
-            Ok(_) => return block,
-            Err(cyclic) => block = without_cycles(flow, &quotient, &cyclic, &block),
+            Ok(_) => return Ok(block),
+            Err(cyclic) => block = without_cycles(flow, &quotient, &cyclic, &block, interrupt)?,
         }
     }
-    Block::default()
+    Ok(Block::default())
 }
 
 /// The block with fewer nodes or occurrences, whichever saves more.
-fn without_cycles(flow: &Flow, quotient: &Quotient<'_>, cyclic: &[usize], block: &Block) -> Block {
+fn without_cycles(
+    flow: &Flow,
+    quotient: &Quotient<'_>,
+    cyclic: &[usize],
+    block: &Block,
+    interrupt: &Interrupt,
+) -> Result<Block, Stopped> {
     let mut late = vec![false; block.len()];
     let mut is_bad = vec![false; block.occurrences.len()];
     // Units are in ascending order, and those of the block come first.
     let suspects = cyclic.iter().copied().take_while(|&unit| unit < is_bad.len()).take(MAX_SUSPECTS);
     for number in suspects.collect::<Vec<_>>() {
+        interrupt.check()?;
         let entered = quotient.entered_again(number, cyclic);
         if !entered.is_empty() {
             is_bad[number] = true;
@@ -148,7 +163,7 @@ fn without_cycles(flow: &Flow, quotient: &Quotient<'_>, cyclic: &[usize], block:
     candidates.retain(|candidate| {
         candidate.len() < block.len() || candidate.occurrences.len() < block.occurrences.len()
     });
-    candidates.into_iter().max_by_key(Block::savings).unwrap_or_default()
+    Ok(candidates.into_iter().max_by_key(Block::savings).unwrap_or_default())
 }
 
 /// Marks the slots of an occurrence whose nodes are in `from`, or depend on one of these within the occurrence.

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use foldhash::fast::RandomState;
+use onnx_types::{Interrupt, Stopped, Watch};
 
-use super::flow::{Flow, Source};
+use super::flow::{Flow, Source, WATCHED_NODES};
 
 /// Number of steps by which the hashed surroundings of a node grow.
 const ROUNDS: usize = 6;
@@ -21,22 +22,30 @@ pub(super) struct Colors {
 
 impl Colors {
     /// Each round takes time linear in the data flow.
-    pub(super) fn new(flow: &Flow) -> Self {
+    pub(super) fn new(flow: &Flow, interrupt: &Interrupt) -> Result<Self, Stopped> {
+        let mut watch = Watch::silent(interrupt, WATCHED_NODES);
         let first: Vec<u64> = flow.labels.iter().map(|label| label.unwrap_or_default()).collect();
         let mut rounds = vec![first];
         for _ in 0..ROUNDS {
             let Some(last) = rounds.last() else { break };
-            let next = (0..flow.nodes.len()).map(|node| refined(flow, last, node)).collect();
+            let next = |node| watch.work(1).map(|()| refined(flow, last, node));
+            let next = (0..flow.nodes.len()).map(next).collect::<Result<_, _>>()?;
             rounds.push(next);
         }
-        Self { rounds }
+        Ok(Self { rounds })
     }
 
     /// Sets of free nodes from which blocks are grown, the most promising first: those whose size is that of most sets, as a
     /// model of 12 layers has many sets of 12 nodes.
-    pub(super) fn seeds(&self, flow: &Flow, is_free: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+    pub(super) fn seeds(
+        &self,
+        flow: &Flow,
+        interrupt: &Interrupt,
+        is_free: impl Fn(usize) -> bool,
+    ) -> Result<Vec<Vec<usize>>, Stopped> {
         let mut by_size: BTreeMap<usize, Candidates> = BTreeMap::new();
         for colors in &self.rounds {
+            interrupt.check()?;
             for (size, sets) in sets_by_size(flow, colors, &is_free) {
                 let coverage = sets.len().saturating_mul(size);
                 let best = by_size.entry(size).or_default();
@@ -51,7 +60,7 @@ impl Colors {
             let step = candidates.sets.len().div_ceil(SETS).max(1);
             candidates.sets.into_iter().step_by(step)
         });
-        chosen.collect()
+        Ok(chosen.collect())
     }
 }
 

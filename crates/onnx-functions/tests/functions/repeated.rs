@@ -1,8 +1,12 @@
 //! Repeated blocks become functions.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use onnx_functions::{InlineOptions, OutlineOptions, inline_all, outline_repeated};
+use onnx_functions::{
+    InlineOptions, OutlineError, OutlineOptions, inline_all, outline_repeated, repeated_blocks,
+};
 use onnx_ir::{Model, set_metadata};
 use onnx_types::{Execution, Interrupt};
 
@@ -206,6 +210,34 @@ fn what_does_not_allow_it_is_refused() {
     interrupt.cancel();
     let execution = Execution::default().with_interrupt(interrupt);
     refused(&OutlineOptions::default().with_execution(execution));
+}
+
+/// The search looks for an interrupt in each of its parts, so that it ends soon wherever it is.
+#[test]
+fn interrupts_end_the_search_anywhere() {
+    let nodes = 4096;
+    let ops = ["Tanh", "Neg", "Exp"];
+    let mut body = String::from("c0 = Neg (x)\n");
+    for index in 0..nodes {
+        let _ = writeln!(body, "c{} = {} (c{index})", index + 1, ops[index % 3]);
+    }
+    let model = model(&format!("{body} y = Abs (c{nodes})"));
+    let graph = model.main_graph();
+    let search = |number: usize| {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let interrupt = Interrupt::when(move || counted.fetch_add(1, Ordering::Relaxed) == number);
+        let execution = Execution::default().with_interrupt(interrupt);
+        let found = repeated_blocks(&model, graph, &OutlineOptions::default().with_execution(execution));
+        (found, asked.load(Ordering::Relaxed))
+    };
+    let (found, checks) = search(usize::MAX);
+    assert!(found.is_ok());
+    assert!(checks > 8 * nodes / 1024, "{checks} checks");
+    for number in (0..checks).step_by(checks.div_ceil(16)) {
+        let ended = search(number).0;
+        assert!(matches!(ended, Err(OutlineError::Stopped(_))), "check {number} of {checks}");
+    }
 }
 
 /// Many equal nodes in every arrangement take time that is not quadratic.
