@@ -211,8 +211,8 @@ impl<'a> Cx<'a> {
             let Some(layout) = layout(tensor, channel) else { return Ok(None) };
             let name = model.str(model.value(value).name()).to_owned();
             let symmetric = self.options.is_symmetric() || format.is_signed();
-            let found = quantize_with(tensor, format, &layout, symmetric, &least, self.options.data);
-            let Some(quantized) = found.map_err(|reason| failed(&name, reason))? else { return Ok(None) };
+            let found = quantize_with(tensor, format, &layout, symmetric, &least, self.options.reading());
+            let Some(quantized) = found.map_err(|error| error.of(&name))? else { return Ok(None) };
             let dequantized = self.place(model, &name, tensor, &quantized, (channel, format))?;
             self.placed.insert(key, Placed { dequantized, scales: quantized.scales });
         }
@@ -263,11 +263,11 @@ impl<'a> Cx<'a> {
         let symmetric = self.options.is_symmetric();
         let found = match parameters {
             Some(parameters) => {
-                crate::weights::quantize_to(tensor, self.to, &layout, &[parameters], self.options.data)
+                crate::weights::quantize_to(tensor, self.to, &layout, &[parameters], self.options.reading())
             }
-            None => quantize(tensor, self.to, &layout, symmetric, self.options.data),
+            None => quantize(tensor, self.to, &layout, symmetric, self.options.reading()),
         };
-        let Some(quantized) = found.map_err(|reason| failed(&name, reason))? else { return Ok(()) };
+        let Some(quantized) = found.map_err(|error| error.of(&name))? else { return Ok(()) };
         let new = match parameters {
             // The initializers are those of the other values, so that the scales are equal by their names.
             Some(_) => {
@@ -389,7 +389,7 @@ pub(super) fn add_pair(
 }
 
 /// The failure to read a tensor.
-pub(crate) fn failed(tensor: &str, reason: TensorError) -> QuantizeError {
+fn failed(tensor: &str, reason: TensorError) -> QuantizeError {
     QuantizeError::Weight { tensor: tensor.to_owned(), reason }
 }
 

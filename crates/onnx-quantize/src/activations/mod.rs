@@ -24,7 +24,7 @@ use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{ElemType, Execution};
 
-use self::apply::{Applied, apply, failed};
+use self::apply::{Applied, apply};
 use self::calibrate::Runs;
 pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
@@ -41,7 +41,7 @@ use crate::edits::{count, write_types};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_each};
 use crate::samples::Samples;
 use crate::weights::{
-    Format, Granularity, QuantizeError, QuantizedWeight, dense_constant, is_finite, require_version,
+    Format, Granularity, QuantizeError, QuantizedWeight, Reading, dense_constant, is_finite, require_version,
 };
 
 /// How the range of a value follows from the numbers that it had.
@@ -110,6 +110,10 @@ impl<'a> StaticOptions<'a> {
 
     pub(crate) const fn is_symmetric(&self) -> bool {
         self.symmetric || self.table.symmetric
+    }
+
+    pub(crate) const fn reading(&self) -> Reading<'_> {
+        Reading { data: self.data, interrupt: &self.execution.interrupt }
     }
 }
 
@@ -324,9 +328,9 @@ impl<'a> Work<'a> {
                 let is_finite = match known.entry(value) {
                     Entry::Occupied(known) => *known.get(),
                     Entry::Vacant(unknown) => {
-                        let found = is_finite(tensor, self.options.data);
+                        let found = is_finite(tensor, self.options.reading());
                         let name = model.str(model.value(value).name());
-                        *unknown.insert(found.map_err(|reason| failed(name, reason))?)
+                        *unknown.insert(found.map_err(|error| error.of(name))?)
                     }
                 };
                 if !is_finite {

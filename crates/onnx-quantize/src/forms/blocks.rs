@@ -14,7 +14,7 @@ use onnx_types::{ElemType, Execution};
 use crate::edits::{
     add_constant, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
 };
-use crate::weights::{Format, QuantizeError, QuantizedWeight, dense_constant};
+use crate::weights::{Format, QuantizeError, QuantizedWeight, Reading, ReadingError, dense_constant};
 
 /// The domain of the operator.
 const DOMAIN: &str = "com.microsoft";
@@ -110,8 +110,9 @@ pub fn quantize_blocks(
         if let Entry::Vacant(entry) = known.entry(b) {
             let name = model.str(model.value(b).name()).to_owned();
             let symmetric = is_signed || options.symmetric;
-            let packed = pack(tensor, &format, options.block, symmetric, options.data);
-            let packed = packed.map_err(|reason| QuantizeError::Weight { tensor: name.clone(), reason })?;
+            let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
+            let packed = pack(tensor, &format, options.block, symmetric, reading);
+            let packed = packed.map_err(|error| error.of(&name))?;
             weights.extend(packed.as_ref().map(|packed| packed.weight(name.clone(), tensor)));
             entry.insert(packed.map(|packed| Placed::new(&mut result, &name, packed)).transpose()?);
         }
@@ -163,8 +164,8 @@ fn pack(
     format: &Format,
     block: usize,
     symmetric: bool,
-    data: &dyn DataSource,
-) -> Result<Option<Packed>, onnx_types::tensor::TensorError> {
+    Reading { data, interrupt }: Reading<'_>,
+) -> Result<Option<Packed>, ReadingError> {
     let view = tensor.view::<f32>(data)?;
     let numbers = view.to_slice()?;
     let &[rows, columns] = tensor.dims() else { return Ok(None) };
@@ -181,6 +182,7 @@ fn pack(
     let mut sums = Noise::default();
     // Rows in their order: a walk down the columns would wait for memory at each element.
     for (index, rows) in numbers.chunks(width * block).enumerate() {
+        interrupt.check()?;
         let ends = ends(rows, width).into_iter();
         let parameters: Vec<(f32, f32)> = ends.map(|ends| format.parameters(ends, symmetric)).collect();
         for (column, &(scale, zero)) in parameters.iter().enumerate() {

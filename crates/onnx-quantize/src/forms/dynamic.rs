@@ -14,7 +14,7 @@ use crate::edits::{
     add_constant, count, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
 };
 use crate::narrow::cast_code;
-use crate::weights::{Format, Layout, QuantizeError, QuantizedWeight, dense_constant, quantize};
+use crate::weights::{Format, Layout, QuantizeError, QuantizedWeight, Reading, dense_constant, quantize};
 
 /// Settings of [`quantize_dynamic`].
 #[derive(Clone)]
@@ -275,8 +275,9 @@ impl Work<'_> {
         let uint8 = Format::of(ElemType::Uint8).filter(|_| product.is_conv);
         let format = uint8.unwrap_or(self.format);
         let symmetric = product.is_conv || format.is_signed();
-        let found = quantize(&tensor, &format, &layout, symmetric, self.options.data);
-        let Some(quantized) = found.map_err(failed)? else { return Ok(None) };
+        let reading = Reading { data: self.options.data, interrupt: &self.options.execution.interrupt };
+        let found = quantize(&tensor, &format, &layout, symmetric, reading);
+        let Some(quantized) = found.map_err(|error| error.of(&name))? else { return Ok(None) };
         let channels = quantized.scales.len() as i64;
         let is_one = !self.options.per_channel;
         let mut scale_dims: Vec<i64> = if is_one { Vec::new() } else { vec![channels] };

@@ -8,14 +8,15 @@ use onnx_ir::{
     AttrValue, Attribute, Constant, Def, EditError, GraphId, Model, NodeId, Position, Use, User, ValueId,
 };
 use onnx_schema::{AttrKind, attr, domain, op};
-use onnx_types::ElemType;
-use onnx_types::tensor::{DataSource, Tensor, TensorError};
+use onnx_types::tensor::{Tensor, TensorError};
+use onnx_types::{ElemType, Stopped, Watch};
 
 use super::change::Change;
 use super::functions::Types;
 use super::want::TypeAttribute;
 use crate::edits::add_constant_in;
 use crate::types::{inner_elem, is_dense, with_elem};
+use crate::weights::{Reading, ReadingError};
 
 /// What is chosen for the slots of a model, in terms of the model.
 #[derive(Debug)]
@@ -27,12 +28,31 @@ pub(crate) struct Choice {
     pub(crate) attributes: Vec<(NodeId, TypeAttribute)>,
 }
 
+/// Values between two checks of the interrupt.
+const WATCHED_VALUES: u64 = 256;
+
 /// A failure of an edit.
 #[derive(Debug)]
 pub(crate) enum ApplyError {
     Edit(EditError),
     /// The tensor of this name cannot be read.
     Tensor(String, TensorError),
+    Stopped(Stopped),
+}
+
+impl ApplyError {
+    fn of(tensor: &str, error: ReadingError) -> Self {
+        match error {
+            ReadingError::Tensor(error) => Self::Tensor(tensor.to_owned(), error),
+            ReadingError::Stopped(stopped) => Self::Stopped(stopped),
+        }
+    }
+}
+
+impl From<Stopped> for ApplyError {
+    fn from(stopped: Stopped) -> Self {
+        Self::Stopped(stopped)
+    }
 }
 
 impl From<EditError> for ApplyError {
@@ -47,16 +67,19 @@ pub(crate) fn apply(
     choice: &Choice,
     types: &Types,
     change: Change,
-    data: &dyn DataSource,
+    reading: Reading<'_>,
 ) -> Result<(usize, usize), ApplyError> {
     for &(node, attribute) in &choice.attributes {
-        set_type_attribute(model, node, attribute, change, data)?;
+        set_type_attribute(model, node, attribute, change, reading)?;
     }
+    let mut watch = Watch::silent(reading.interrupt, WATCHED_VALUES);
     for (value, uses, is_all) in &choice.constants {
-        round_constant(model, (*value, uses, *is_all), change, data)?;
+        watch.work(1)?;
+        round_constant(model, (*value, uses, *is_all), change, reading)?;
     }
     let mut casts = 0;
     for (value, is_narrow, others) in &choice.values {
+        watch.work(1)?;
         if !others.is_empty() {
             let (from, to) = match is_narrow {
                 true => (change.to(), change.from()),
@@ -68,11 +91,12 @@ pub(crate) fn apply(
             retype(model, *value, change);
             if let Some(default) = model.value(*value).initializer().cloned() {
                 let graph = model.graph_of(*value);
-                let rounded = rounded(model, *value, &default, change, data)?;
+                let rounded = rounded(model, *value, &default, change, reading)?;
                 model.set_initializer(graph, *value, Some(Arc::new(Constant::Dense(rounded))));
             }
         }
     }
+    watch.check()?;
     let removed = remove_idle_casts(model, choice, types, change)?;
     Ok((casts, removed))
 }
@@ -155,7 +179,7 @@ fn set_type_attribute(
     node: NodeId,
     attribute: TypeAttribute,
     change: Change,
-    data: &dyn DataSource,
+    reading: Reading<'_>,
 ) -> Result<(), ApplyError> {
     let elem = change.to();
     let new = match attribute {
@@ -165,8 +189,8 @@ fn set_type_attribute(
             let given = model.node(node).attribute(name).and_then(Attribute::as_tensor);
             let zero = || Tensor::vector(&[0.0_f32]);
             let tensor = given.map_or_else(zero, |tensor| tensor.as_ref().clone());
-            let failed = |error| ApplyError::Tensor(String::new(), error);
-            Attribute::new(name, AttrValue::from(change.converted(&tensor, data).map_err(failed)?))
+            let failed = |error| ApplyError::of("", error);
+            Attribute::new(name, AttrValue::from(change.converted(&tensor, reading).map_err(failed)?))
         }
         TypeAttribute::Type(name) => {
             let given = model.node(node).attribute(name).map(Attribute::value).cloned();
@@ -184,13 +208,13 @@ fn rounded(
     value: ValueId,
     constant: &Constant,
     change: Change,
-    data: &dyn DataSource,
+    reading: Reading<'_>,
 ) -> Result<Tensor, ApplyError> {
     let name = model.str(model.value(value).name()).to_owned();
-    let failed = |error| ApplyError::Tensor(name, error);
+    let failed = |error: ReadingError| ApplyError::of(&name, error);
     match constant.dense() {
-        Some(tensor) => change.converted(tensor, data).map_err(failed),
-        None => Err(failed(TensorError::Elided)),
+        Some(tensor) => change.converted(tensor, reading).map_err(failed),
+        None => Err(failed(TensorError::Elided.into())),
     }
 }
 
@@ -199,14 +223,14 @@ fn round_constant(
     model: &mut Model,
     (value, uses, is_all): (ValueId, &[Use], bool),
     change: Change,
-    data: &dyn DataSource,
+    reading: Reading<'_>,
 ) -> Result<(), ApplyError> {
     let name = model.str(model.value(value).name()).to_owned();
     let initializer = model.value(value).initializer().and_then(|constant| constant.dense().cloned());
     let Some(tensor) = initializer.or_else(|| of_node(model, value)) else {
         return Ok(());
     };
-    let new = change.converted(&tensor, data).map_err(|error| ApplyError::Tensor(name.clone(), error))?;
+    let new = change.converted(&tensor, reading).map_err(|error| ApplyError::of(&name, error))?;
     let producer = model.value(value).producer();
     let graph = model.graph_of(value);
     match (is_all, producer) {

@@ -1,9 +1,10 @@
 //! The two directions: `float` becomes narrow, and a narrow format becomes `float`.
 
 use onnx_types::ElemType;
-use onnx_types::tensor::{DataSource, Element, Tensor, TensorError, bf16, f16};
+use onnx_types::tensor::{Element, Tensor, bf16, f16};
 
-use super::rounding::{Half, round};
+use super::rounding::{Half, mapped, round};
+use crate::weights::{Reading, ReadingError};
 
 /// The element type that is replaced, and the one that replaces it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,11 +33,11 @@ impl Change {
     }
 
     /// A constant in the other type.
-    pub(crate) fn converted(self, tensor: &Tensor, data: &dyn DataSource) -> Result<Tensor, TensorError> {
+    pub(crate) fn converted(self, tensor: &Tensor, reading: Reading<'_>) -> Result<Tensor, ReadingError> {
         match self {
-            Self::Narrow(half) => round(tensor, half, data),
-            Self::Widen(Half::Float16) => widened(tensor, f16::to_f32, data),
-            Self::Widen(Half::Bfloat16) => widened(tensor, bf16::to_f32, data),
+            Self::Narrow(half) => round(tensor, half, reading),
+            Self::Widen(Half::Float16) => widened(tensor, f16::to_f32, reading),
+            Self::Widen(Half::Bfloat16) => widened(tensor, bf16::to_f32, reading),
         }
     }
 }
@@ -45,17 +46,17 @@ impl Change {
 fn widened<T: Element + Copy>(
     tensor: &Tensor,
     to_float: fn(T) -> f32,
-    data: &dyn DataSource,
-) -> Result<Tensor, TensorError> {
+    reading: Reading<'_>,
+) -> Result<Tensor, ReadingError> {
     let dims = tensor.dims().to_vec();
-    let view = tensor.view::<T>(data)?;
+    let view = tensor.view::<T>(reading.data)?;
     let mut wide = match view.splat() {
         Some(number) => Tensor::splat(dims, to_float(number))?,
-        None => Tensor::from_slice(dims, &view.iter().map(to_float).collect::<Vec<_>>())?,
+        None => Tensor::from_slice(dims, &mapped(view.iter(), reading.interrupt, to_float)?)?,
     };
-    view.release(data);
+    view.release(reading.data);
     if !tensor.name().is_empty() {
         wide.set_name(tensor.name());
     }
-    Ok(wide.held(data))
+    Ok(wide.held(reading.data))
 }

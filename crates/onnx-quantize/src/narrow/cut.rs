@@ -2,8 +2,13 @@
 
 use std::collections::VecDeque;
 
+use onnx_types::{Interrupt, Stopped, Watch};
+
 /// A capacity that no cut contains.
 pub(crate) const UNLIMITED: u64 = 1 << 40;
+
+/// Paths between two checks of the interrupt.
+const WATCHED_PATHS: u64 = 16;
 
 /// A network of numbered nodes with directed edges.
 pub(crate) struct Network {
@@ -34,10 +39,19 @@ impl Network {
     }
 
     /// The nodes on the side of the source in the minimum cut that has the most nodes there.
-    pub(crate) fn source_side(mut self, source: usize, sink: usize) -> Vec<bool> {
+    pub(crate) fn source_side(
+        mut self,
+        source: usize,
+        sink: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<bool>, Stopped> {
+        let mut watch = Watch::silent(interrupt, WATCHED_PATHS);
         while let Some(levels) = self.levels(source, sink) {
+            watch.check()?;
             let mut next = vec![0; self.edges_of.len()];
-            while self.augment(source, sink, &levels, &mut next) {}
+            while self.augment(source, sink, &levels, &mut next) {
+                watch.work(1)?;
+            }
         }
         // What can still reach the sink is on its side.
         let mut reaches = vec![false; self.edges_of.len()];
@@ -53,7 +67,7 @@ impl Network {
                 }
             }
         }
-        reaches.into_iter().map(|reaches| !reaches).collect()
+        Ok(reaches.into_iter().map(|reaches| !reaches).collect())
     }
 
     /// The distance of each node from the source; `None` if the sink cannot be reached.
@@ -119,7 +133,10 @@ mod tests {
         for (from, to, capacity) in [(0, 1, 9), (1, 2, 3), (2, 3, 2), (3, 4, 3), (4, 5, 9), (0, 2, 1)] {
             network.edge(from, to, capacity);
         }
-        assert_eq!(network.source_side(0, 5), [true, true, true, false, false, false]);
+        assert_eq!(
+            network.source_side(0, 5, &Interrupt::NEVER).unwrap(),
+            [true, true, true, false, false, false]
+        );
     }
 
     #[test]
@@ -128,7 +145,7 @@ mod tests {
         for (from, to) in [(0, 1), (1, 2), (2, 3)] {
             network.edge(from, to, 1);
         }
-        assert_eq!(network.source_side(0, 3), [true, true, true, false]);
+        assert_eq!(network.source_side(0, 3, &Interrupt::NEVER).unwrap(), [true, true, true, false]);
     }
 
     #[test]
@@ -138,6 +155,6 @@ mod tests {
             network.edge(from, to, 1);
         }
         // Two paths are full: everything but the sink is on the side of the source.
-        assert_eq!(network.source_side(0, 3), [true, true, true, false]);
+        assert_eq!(network.source_side(0, 3, &Interrupt::NEVER).unwrap(), [true, true, true, false]);
     }
 }

@@ -25,7 +25,7 @@ use onnx_schema::Registry;
 use onnx_select::{Element, Selectors};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, TensorError};
-use onnx_types::{Execution, Stopped};
+use onnx_types::{Execution, Interrupt, Stopped};
 
 pub(crate) use self::apply::cast_code;
 use self::apply::{ApplyError, Choice, apply};
@@ -44,6 +44,7 @@ pub use self::want::WideReason;
 use crate::edits::raise_ir_version;
 use crate::samples::Samples;
 use crate::types::is_dense;
+use crate::weights::Reading;
 
 /// Settings of [`narrow`].
 #[derive(Clone)]
@@ -336,14 +337,18 @@ fn attempt(
         Change::Widen(_) => Default::default(),
     };
     options.execution.interrupt.check()?;
-    let (choice, mut done) = choose(model, change, options, (&types, &counters), &functions, &kept, &losses);
+    let (choice, mut done) = choose(model, change, options, (&types, &counters), &functions, &kept, &losses)?;
+    options.execution.interrupt.check()?;
     done.not_run = not_run;
     done.out_of_range = out_of_range;
+    let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
     (done.casts, done.removed_casts) =
-        apply(model, &choice, &types, change, options.data).map_err(|error| match error {
+        apply(model, &choice, &types, change, reading).map_err(|error| match error {
+            ApplyError::Stopped(stopped) => stopped.into(),
             ApplyError::Edit(error) => invalid(error),
             ApplyError::Tensor(tensor, reason) => NarrowError::Weight { tensor, reason },
         })?;
+    options.execution.interrupt.check()?;
     model.verify().map_err(|faults| {
         NarrowError::Invalid(faults.first().map(ToString::to_string).unwrap_or_default())
     })?;
@@ -415,9 +420,12 @@ fn choose(
     called: &[onnx_ir::FunctionId],
     kept: &Kept,
     losses: &ConstantLosses,
-) -> (Choice, Narrowed) {
+) -> Result<(Choice, Narrowed), Stopped> {
+    let interrupt = &options.execution.interrupt;
     let mut slots = Slots::new(model, options.registry, change, kept, types);
+    interrupt.check()?;
     slots.fill(options.keep_io, called);
+    interrupt.check()?;
     for &value in counters {
         if let Some(slot) = slots.maker(value) {
             slots.widen(slot, WideReason::Count);
@@ -433,7 +441,8 @@ fn choose(
             }
         }
     }
-    let is_narrow = solve(&slots);
+    let is_narrow = solve(&slots, interrupt)?;
+    interrupt.check()?;
     let narrow_at = |at: &Use| slots.used_in.get(at).is_some_and(|&slot| is_narrow[slots.root(slot)]);
     let values = slots.made.iter().map(|&(value, slot)| {
         let own = is_narrow[slots.root(slot)];
@@ -459,11 +468,11 @@ fn choose(
         constants,
     };
     let done = summary(&slots, &is_narrow, &choice, losses);
-    (choice, done)
+    Ok((choice, done))
 }
 
 /// Solves the choice as a minimum cut: narrow slots are on the side of the source.
-fn solve(slots: &Slots<'_>) -> Vec<bool> {
+fn solve(slots: &Slots<'_>, interrupt: &Interrupt) -> Result<Vec<bool>, Stopped> {
     /// More casts than a model has.
     const DESIRED: u64 = 1 << 20;
     let (source, sink) = (slots.len(), slots.len() + 1);
@@ -499,7 +508,7 @@ fn solve(slots: &Slots<'_>) -> Vec<bool> {
             network.edge(user, up, UNLIMITED);
         }
     }
-    network.source_side(source, sink)
+    network.source_side(source, sink, interrupt)
 }
 
 /// The name of the first output of a node.

@@ -1,7 +1,9 @@
 //! Constants in a narrow format.
 
 use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16};
-use onnx_types::{ElemType, Interrupt};
+use onnx_types::{ElemType, Interrupt, Stopped};
+
+use crate::weights::{Reading, ReadingError};
 
 /// A format that replaces `float`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,9 +134,24 @@ pub(crate) fn losses(
     Ok(found)
 }
 
+/// A function of each number, until an interrupt.
+pub(super) fn mapped<T, R>(
+    mut numbers: impl ExactSizeIterator<Item = T>,
+    interrupt: &Interrupt,
+    mut function: impl FnMut(T) -> R,
+) -> Result<Vec<R>, Stopped> {
+    let mut found = Vec::with_capacity(numbers.len());
+    while numbers.len() > 0 {
+        interrupt.check()?;
+        found.extend(numbers.by_ref().take(WATCHED_ELEMENTS).map(&mut function));
+    }
+    Ok(found)
+}
+
 /// A tensor of `float`, each element rounded once, to nearest even. Elements beyond the range become the nearest finite number, and
 /// a single element that is not zero does not become zero.
-pub(crate) fn round(tensor: &Tensor, half: Half, data: &dyn DataSource) -> Result<Tensor, TensorError> {
+pub(crate) fn round(tensor: &Tensor, half: Half, reading: Reading<'_>) -> Result<Tensor, ReadingError> {
+    let Reading { data, interrupt } = reading;
     let view = tensor.view::<f32>(data)?;
     let (max, tiny) = (half.max(), half.tiny());
     let is_single = view.len() == 1;
@@ -148,24 +165,18 @@ pub(crate) fn round(tensor: &Tensor, half: Half, data: &dyn DataSource) -> Resul
         (Half::Float16, Some(number)) => Tensor::splat(dims, f16::from_f32(bounded(number)))?,
         (Half::Bfloat16, Some(number)) => Tensor::splat(dims, bf16::from_f32(bounded(number)))?,
         (Half::Float16, None) => {
-            let elements: Vec<f16> = view
-                .iter()
-                .map(|number| match f16::from_f32(number) {
-                    // Nearly all numbers of a weight.
-                    rounded if !is_single && rounded.is_finite() => rounded,
-                    _ => f16::from_f32(bounded(number)),
-                })
-                .collect();
+            let elements = mapped(view.iter(), interrupt, |number| match f16::from_f32(number) {
+                // Nearly all numbers of a weight.
+                rounded if !is_single && rounded.is_finite() => rounded,
+                _ => f16::from_f32(bounded(number)),
+            })?;
             Tensor::from_slice(dims, &elements)?
         }
         (Half::Bfloat16, None) => {
-            let elements: Vec<bf16> = view
-                .iter()
-                .map(|number| match bf16::from_f32(number) {
-                    rounded if !is_single && rounded.is_finite() => rounded,
-                    _ => bf16::from_f32(bounded(number)),
-                })
-                .collect();
+            let elements = mapped(view.iter(), interrupt, |number| match bf16::from_f32(number) {
+                rounded if !is_single && rounded.is_finite() => rounded,
+                _ => bf16::from_f32(bounded(number)),
+            })?;
             Tensor::from_slice(dims, &elements)?
         }
     };
@@ -183,7 +194,8 @@ mod tests {
     use super::*;
 
     fn rounded(numbers: &[f32], half: Half) -> Vec<f64> {
-        let tensor = round(&Tensor::vector(numbers), half, &NoData).unwrap();
+        let reading = Reading { data: &NoData, interrupt: &Interrupt::NEVER };
+        let tensor = round(&Tensor::vector(numbers), half, reading).unwrap();
         assert_eq!(tensor.elem(), half.elem());
         tensor.iter_f64(&NoData).unwrap().collect()
     }
@@ -199,6 +211,16 @@ mod tests {
         assert_eq!(rounded(&[1e-12], Half::Float16), [2.0_f64.powi(-24)]);
         assert_eq!(rounded(&[1e-12, 1.0], Half::Float16), [0.0, 1.0]);
         assert!(rounded(&[f32::NAN], Half::Float16)[0].is_nan());
+    }
+
+    #[test]
+    fn rounding_of_one_weight_ends_with_the_interrupt() {
+        let (asked, tensor) =
+            (std::sync::atomic::AtomicUsize::new(0), Tensor::vector(&vec![1.0_f32; 1 << 20]));
+        let interrupt =
+            Interrupt::when(move || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 3);
+        let rounded = round(&tensor, Half::Float16, Reading { data: &NoData, interrupt: &interrupt });
+        assert!(matches!(rounded, Err(ReadingError::Stopped(_))));
     }
 
     #[test]

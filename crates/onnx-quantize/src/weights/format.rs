@@ -2,7 +2,9 @@
 
 use onnx_eval::compare::Noise;
 use onnx_types::tensor::{DataSource, F4E2M1, F8E4M3Fn, F8E5M2, Payload, Tensor, TensorError, TensorFault};
-use onnx_types::{ElemClass, ElemType};
+use onnx_types::{ElemClass, ElemType, Interrupt, Stopped};
+
+use super::QuantizeError;
 
 /// The numbers of a quantized type.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -237,16 +239,63 @@ impl<I: Iterator<Item = Run>> Runs<I> {
     }
 }
 
+/// How weights are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    /// The source of external data.
+    pub(crate) data: &'a dyn DataSource,
+    /// Ends the work within a weight, too.
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// Why a weight is not read to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadingError {
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+impl From<TensorFault> for ReadingError {
+    fn from(fault: TensorFault) -> Self {
+        Self::Tensor(fault.into())
+    }
+}
+
+impl ReadingError {
+    /// The error for the weight of a name.
+    pub(crate) fn of(self, tensor: &str) -> QuantizeError {
+        match self {
+            Self::Tensor(reason) => QuantizeError::Weight { tensor: tensor.to_owned(), reason },
+            Self::Stopped(stopped) => stopped.into(),
+        }
+    }
+}
+
 /// Calls a function with the elements of a tensor of `float` in order. External data is read a window at a time, so that memory does not
 /// grow with the tensor.
-fn windows(tensor: &Tensor, data: &dyn DataSource, mut visit: impl FnMut(&[f32])) -> Result<(), TensorError> {
+fn windows(
+    tensor: &Tensor,
+    Reading { data, interrupt }: Reading<'_>,
+    mut visit: impl FnMut(&[f32]),
+) -> Result<(), ReadingError> {
     /// Bytes of a window.
     const WINDOW: u64 = 1 << 22;
+    /// Elements between two checks of the interrupt.
+    const WATCHED_ELEMENTS: usize = 1 << 18;
+    let mut visit = |numbers: &[f32]| -> Result<(), Stopped> {
+        numbers.chunks(WATCHED_ELEMENTS).try_for_each(|numbers| {
+            interrupt.check()?;
+            visit(numbers);
+            Ok(())
+        })
+    };
     let (Payload::External(external), Some(length), true) =
         (tensor.payload(), tensor.byte_len(), tensor.faults().is_empty())
     else {
         let view = tensor.view::<f32>(data)?;
-        visit(&view.to_slice()?);
+        visit(&view.to_slice()?)?;
         view.release(data);
         return Ok(());
     };
@@ -255,10 +304,12 @@ fn windows(tensor: &Tensor, data: &dyn DataSource, mut visit: impl FnMut(&[f32])
     let mut numbers: Vec<f32> = Vec::new();
     let mut at = 0;
     while at < length {
-        let bytes = data.read(location, offset.saturating_add(at), Some(WINDOW.min(length - at)))?;
+        let bytes = data
+            .read(location, offset.saturating_add(at), Some(WINDOW.min(length - at)))
+            .map_err(TensorError::from)?;
         numbers.clear();
         numbers.extend(bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
-        visit(&numbers);
+        visit(&numbers)?;
         data.release(&bytes);
         at += WINDOW;
     }
@@ -281,9 +332,9 @@ pub(crate) fn quantize(
     format: &Format,
     layout: &Layout,
     symmetric: bool,
-    data: &dyn DataSource,
-) -> Result<Option<Quantized>, TensorError> {
-    quantize_with(tensor, format, layout, symmetric, &[], data)
+    reading: Reading<'_>,
+) -> Result<Option<Quantized>, ReadingError> {
+    quantize_with(tensor, format, layout, symmetric, &[], reading)
 }
 
 /// Like [`quantize`], with scales that are not smaller than those of a list. One scale for all has to be at least the greatest.
@@ -293,11 +344,11 @@ pub(crate) fn quantize_with(
     layout: &Layout,
     symmetric: bool,
     least: &[f32],
-    data: &dyn DataSource,
-) -> Result<Option<Quantized>, TensorError> {
+    reading: Reading<'_>,
+) -> Result<Option<Quantized>, ReadingError> {
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); layout.scales()];
     let mut runs = Runs { left: layout.runs(), open: None };
-    windows(tensor, data, |numbers| {
+    windows(tensor, reading, |numbers| {
         runs.visit(numbers, |run, numbers| join(&mut ranges, run, numbers));
     })?;
     // A number that is not finite makes an end of the range that is not.
@@ -313,17 +364,17 @@ pub(crate) fn quantize_with(
         let least = if is_one { Some(greatest) } else { least.get(index).copied() };
         *scale = scale.max(least.unwrap_or(0.0));
     }
-    Ok(Some(quantized(tensor, format, layout, &parameters, data)?))
+    Ok(Some(quantized(tensor, format, layout, &parameters, reading)?))
 }
 
 /// Returns `true` if all elements of a tensor of `float` are finite.
 ///
 /// # Errors
 ///
-/// Returns an error if the elements cannot be read.
-pub(crate) fn is_finite(tensor: &Tensor, data: &dyn DataSource) -> Result<bool, TensorError> {
+/// Returns an error if the elements cannot be read, or the work is interrupted.
+pub(crate) fn is_finite(tensor: &Tensor, reading: Reading<'_>) -> Result<bool, ReadingError> {
     let mut all = true;
-    windows(tensor, data, |numbers| all &= numbers.iter().all(|number| number.is_finite()))?;
+    windows(tensor, reading, |numbers| all &= numbers.iter().all(|number| number.is_finite()))?;
     Ok(all)
 }
 
@@ -356,14 +407,14 @@ pub(crate) fn quantize_to(
     format: &Format,
     layout: &Layout,
     parameters: &[(f32, f32)],
-    data: &dyn DataSource,
-) -> Result<Option<Quantized>, TensorError> {
+    reading: Reading<'_>,
+) -> Result<Option<Quantized>, ReadingError> {
     let mut is_finite = true;
-    windows(tensor, data, |numbers| is_finite &= numbers.iter().all(|number| number.is_finite()))?;
+    windows(tensor, reading, |numbers| is_finite &= numbers.iter().all(|number| number.is_finite()))?;
     if !is_finite {
         return Ok(None);
     }
-    Ok(Some(quantized(tensor, format, layout, parameters, data)?))
+    Ok(Some(quantized(tensor, format, layout, parameters, reading)?))
 }
 
 /// Quantizes finite numbers.
@@ -372,8 +423,8 @@ fn quantized(
     format: &Format,
     layout: &Layout,
     parameters: &[(f32, f32)],
-    data: &dyn DataSource,
-) -> Result<Quantized, TensorError> {
+    reading: Reading<'_>,
+) -> Result<Quantized, ReadingError> {
     /// Elements that are rounded together.
     const TOGETHER: usize = 256;
     let count = usize::try_from(tensor.element_count().unwrap_or_default()).unwrap_or_default();
@@ -381,7 +432,7 @@ fn quantized(
     let mut sums = Noise::default();
     let mut found = [(0.0_f32, 0.0_f32); TOGETHER];
     let mut runs = Runs { left: layout.runs(), open: None };
-    windows(tensor, data, |numbers| {
+    windows(tensor, reading, |numbers| {
         runs.visit(numbers, |run, numbers| {
             for (index, numbers) in numbers.chunks(TOGETHER).enumerate() {
                 let from = run.scale + index * TOGETHER * run.advance;
@@ -409,7 +460,7 @@ fn quantized(
     let zeros: Vec<f32> = parameters.iter().map(|&(_, zero)| zero).collect();
     let has_zeros = zeros.iter().any(|&zero| zero != 0.0);
     Ok(Quantized {
-        tensor: codes.finish(tensor.dims())?.held(data),
+        tensor: codes.finish(tensor.dims())?.held(reading.data),
         scales: parameters.iter().map(|&(scale, _)| scale).collect(),
         zeros: if has_zeros { zeros } else { Vec::new() },
         max_error: sums.max_error,
@@ -419,9 +470,31 @@ fn quantized(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
     use onnx_types::tensor::NoData;
 
     use super::*;
+
+    const READING: Reading<'_> = Reading { data: &NoData, interrupt: &Interrupt::NEVER };
+
+    #[test]
+    fn a_weight_is_not_quantized_to_its_end_after_the_interrupt() {
+        let tensor = Tensor::vector(&vec![1.0_f32; 1 << 20]);
+        let format = Format::of(ElemType::Int4).unwrap();
+        let layout = Layout::blocked(&[1 << 20], 0, 32);
+        // Two passes of four parts each.
+        for (checks, is_complete) in [(0, false), (3, false), (6, false), (8, true)] {
+            let left = std::sync::atomic::AtomicUsize::new(checks);
+            let interrupt = Interrupt::when(move || {
+                left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
+            });
+            let reading = Reading { data: &NoData, interrupt: &interrupt };
+            let found = quantize(&tensor, &format, &layout, true, reading);
+            let is_stopped = matches!(found, Err(ReadingError::Stopped(_)));
+            assert_eq!(is_stopped, !is_complete, "{checks}");
+        }
+    }
 
     #[test]
     fn formats_cover_their_range() {
@@ -501,7 +574,7 @@ mod tests {
                 let format = Format::of(elem).unwrap();
                 let layout = Layout::blocked(&[8, 8], 1, 4);
                 let tensor = Tensor::from_slice([8, 8], &numbers).unwrap();
-                let found = quantize(&tensor, &format, &layout, symmetric, &NoData).unwrap().unwrap();
+                let found = quantize(&tensor, &format, &layout, symmetric, READING).unwrap().unwrap();
                 let step = found.scales.iter().copied().fold(0.0, f32::max);
                 // The least number of a signed type has no counterpart, so the greatest one may be half a step beyond.
                 assert!(
@@ -513,9 +586,9 @@ mod tests {
         }
         let zeros = Tensor::vector(&[0.0_f32; 4]);
         let format = Format::of(ElemType::Int8).unwrap();
-        let found = quantize(&zeros, &format, &Layout::whole(4), true, &NoData).unwrap().unwrap();
+        let found = quantize(&zeros, &format, &Layout::whole(4), true, READING).unwrap().unwrap();
         assert_eq!((found.scales, found.max_error), (vec![1.0], 0.0));
         let infinite = Tensor::vector(&[f32::INFINITY]);
-        assert!(quantize(&infinite, &format, &Layout::whole(1), true, &NoData).unwrap().is_none());
+        assert!(quantize(&infinite, &format, &Layout::whole(1), true, READING).unwrap().is_none());
     }
 }

@@ -16,7 +16,9 @@ use onnx_types::tensor::{DataSource, NoData, Tensor, TensorError, TensorFault};
 use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
-pub(crate) use self::format::{Format, Layout, Quantized, is_finite, quantize, quantize_to, quantize_with};
+pub(crate) use self::format::{
+    Format, Layout, Quantized, Reading, ReadingError, is_finite, quantize, quantize_to, quantize_with,
+};
 use crate::budget::choose;
 use crate::edits::{add_constant_in, erase_unused_initializers, graphs_outside_functions, write_types};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_on};
@@ -288,7 +290,9 @@ pub fn quantize_weights(
         require_version(model, model.main_graph(), to, options.granularity)?;
     }
     let Some(budget) = options.budget else {
-        apply(model, &prepared, &vec![true; prepared.len()])?;
+        let mut result = model.clone();
+        apply(&mut result, &prepared, &vec![true; prepared.len()], options)?;
+        *model = result;
         if !prepared.is_empty() {
             write_types(model, options.registry, options.data, &options.execution);
         }
@@ -318,11 +322,13 @@ fn within_budget(
     let mut measure = |quantized: &[bool], _| {
         options.execution.interrupt.check()?;
         let mut result = model.clone();
-        apply(&mut result, &prepared, quantized)?;
+        apply(&mut result, &prepared, quantized, options)?;
         measure_on(model, &result, samples, &settings).map_err(QuantizeError::NotMeasured)
     };
     let chosen = choose(prepared.len(), budget, &mut measure)?;
-    apply(model, &prepared, &chosen.quantized)?;
+    let mut result = model.clone();
+    apply(&mut result, &prepared, &chosen.quantized, options)?;
+    *model = result;
     let kept = prepared.iter_mut().zip(&chosen.quantized).filter(|(_, is_quantized)| !**is_quantized);
     for (weight, _) in kept {
         weight.weight.is_kept = true;
@@ -454,8 +460,8 @@ fn prepare(
         }
     };
     let symmetric = options.symmetric || format.is_signed();
-    let read = quantize(tensor, format, &layout, symmetric, options.data);
-    let read = read.map_err(|reason| QuantizeError::Weight { tensor: name.clone(), reason })?;
+    let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
+    let read = quantize(tensor, format, &layout, symmetric, reading).map_err(|error| error.of(&name))?;
     let Some(quantized) = read else { return Ok(None) };
     let bits = u64::from(format.elem.bits().unwrap_or(8));
     let zero_bits = if quantized.zeros.is_empty() { 0 } else { quantized.zeros.len() as u64 * bits };
@@ -478,8 +484,14 @@ fn prepare(
 }
 
 /// Puts the chosen quantized weights into the model.
-fn apply(model: &mut Model, prepared: &[Prepared], chosen: &[bool]) -> Result<(), QuantizeError> {
+fn apply(
+    model: &mut Model,
+    prepared: &[Prepared],
+    chosen: &[bool],
+    options: &WeightOptions<'_>,
+) -> Result<(), QuantizeError> {
     for (weight, _) in prepared.iter().zip(chosen).filter(|(_, is_chosen)| **is_chosen) {
+        options.execution.interrupt.check()?;
         let &Prepared { value, graph, axis, block, .. } = weight;
         let name = weight.weight.name.clone();
         let mut inputs = Vec::new();
@@ -498,7 +510,6 @@ fn apply(model: &mut Model, prepared: &[Prepared], chosen: &[bool]) -> Result<()
         }
         let new = node.output_named(&output)?;
         model.replace_all_uses(value, new);
-        model.erase_unused_initializers(graph);
     }
     erase_unused_initializers(model);
     Ok(())
