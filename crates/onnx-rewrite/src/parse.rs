@@ -4,12 +4,13 @@ mod body;
 mod condition;
 mod select;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use onnx_pass::Exactness;
 use onnx_text::{TokenKind, tokens};
+use onnx_types::{Interrupt, Stopped, Watch};
 
 use crate::ast::{Arity, Rule, Side, Var};
 use crate::fault::{Mistake, RuleFileError};
@@ -47,14 +48,32 @@ pub(crate) struct Layout {
 ///
 /// Returns every mistake, with its position.
 pub(crate) fn parse(text: &str) -> std::result::Result<(Vec<Rule>, Layout), RuleFileError> {
+    match parse_until(text, &Interrupt::NEVER) {
+        Ok(parsed) => parsed,
+        Err(Stopped) => Ok(Default::default()),
+    }
+}
+
+/// Like [`parse`], until an interrupt.
+#[allow(
+    clippy::type_complexity,
+    reason = "two results, of which one is about the work and one about the text"
+)]
+pub(crate) fn parse_until(
+    text: &str,
+    interrupt: &Interrupt,
+) -> std::result::Result<std::result::Result<(Vec<Rule>, Layout), RuleFileError>, Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED_RULES);
     let mut parser = Parser::new(text);
     let mut rules: Vec<Rule> = Vec::new();
+    let mut names: HashSet<String> = HashSet::new();
     let mut mistakes = Vec::new();
     while parser.peek().is_some() && mistakes.len() < MAX_MISTAKES {
+        watch.work(1)?;
         let at = parser.at();
         match parser.rule() {
             Ok(rule) => {
-                if rules.iter().any(|other| other.name == rule.name) {
+                if !names.insert(rule.name.clone()) {
                     mistakes.push(Mistake::meaning(at, format!("there are two rules `{}`", rule.name)));
                 }
                 rules.push(rule);
@@ -66,10 +85,13 @@ pub(crate) fn parse(text: &str) -> std::result::Result<(Vec<Rule>, Layout), Rule
         }
     }
     if mistakes.is_empty() {
-        return Ok((rules, parser.layout));
+        return Ok(Ok((rules, parser.layout)));
     }
-    Err(RuleFileError::new(text, mistakes))
+    Ok(Err(RuleFileError::new(text, mistakes)))
 }
+
+/// Rules between two checks of the interrupt.
+pub(crate) const WATCHED_RULES: u64 = 16;
 
 /// The idioms of a text, as rules without a right side.
 ///

@@ -7,8 +7,8 @@ use onnx_pass::passes::Report;
 use onnx_pass::{Exactness, Pass, PassCx};
 use onnx_schema::Registry;
 use onnx_shape_infer::Inference;
-use onnx_types::Interrupt;
 use onnx_types::tensor::NoData;
+use onnx_types::{Interrupt, Stopped, Watch};
 
 use crate::apply::{Attempt, Work, attempt, excluded};
 use crate::ast::Rule;
@@ -18,7 +18,7 @@ use crate::fault::{Mistake, RuleFileError};
 use crate::functions::RuleFunction;
 use crate::matching::{RuleMatch, RuleMismatch};
 use crate::operators::Index;
-use crate::parse::parse;
+use crate::parse::{WATCHED_RULES, parse, parse_until};
 use crate::pattern::Pattern;
 use crate::{check, effective};
 
@@ -69,6 +69,37 @@ impl RuleSet {
     /// See [`RuleSet::parse`].
     pub fn parse_with(text: &str, registry: &Registry) -> Result<Self, RuleFileError> {
         Self::parse_for(text, registry, false)
+    }
+
+    /// Like [`RuleSet::parse_with`], until an interrupt.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the work is interrupted; the result of the work is that of [`RuleSet::parse_with`].
+    pub fn parse_until(
+        text: &str,
+        registry: &Registry,
+        interrupt: &Interrupt,
+    ) -> Result<Result<Self, RuleFileError>, Stopped> {
+        let rules = match parse_until(text, interrupt)? {
+            Ok((rules, _)) => rules,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut watch = Watch::silent(interrupt, WATCHED_RULES);
+        let (mut mistakes, mut costs) = (Vec::new(), Vec::new());
+        for rule in &rules {
+            watch.work(1)?;
+            mistakes.extend(check::mistakes(rule, registry));
+            costs.extend(check::raised_cost(rule).map(|cost| Mistake::cost(rule.at, cost)));
+        }
+        mistakes.extend(costs);
+        if !mistakes.is_empty() {
+            return Ok(Err(RuleFileError::new(text, mistakes)));
+        }
+        let pattern = |rule| watch.work(1).map(|()| Arc::new(Pattern::new(rule)));
+        let patterns = rules.into_iter().map(pattern).collect::<Result<_, _>>()?;
+        interrupt.check()?;
+        Ok(Ok(Self::of_patterns(patterns)))
     }
 
     /// Like [`RuleSet::parse_with`], for rules that are applied whatever they cost: because a runtime lacks an operator, for
@@ -373,6 +404,25 @@ mod tests {
         for (name, text) in crate::FILES.iter().chain(crate::FUSION_FILES) {
             assert!(RuleSet::parse(text).is_ok_and(|rules| !rules.is_empty()), "{name}");
         }
+    }
+
+    #[test]
+    fn reading_of_many_rules_ends_with_the_interrupt() {
+        let rule = |number: usize| {
+            format!("rule r{number}: exact from (x) => (y) {{ y = Neg (Neg (x)) }} to (x) => (x) {{}}\n")
+        };
+        let text: String = (0..256).map(rule).collect();
+        let parsed = |number: usize| {
+            let asked = std::sync::atomic::AtomicUsize::new(0);
+            let interrupt =
+                Interrupt::when(move || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == number);
+            RuleSet::parse_until(&text, Registry::STANDARD, &interrupt)
+        };
+        assert_eq!(parsed(usize::MAX).unwrap().unwrap().len(), 256);
+        assert!([0, 10, 20, 30].into_iter().all(|number| parsed(number).is_err()));
+        let twice = text.clone() + &rule(7);
+        let found = RuleSet::parse(&twice).unwrap_err().to_string();
+        assert!(found.contains("two rules `r7`"), "{found}");
     }
 
     #[test]
