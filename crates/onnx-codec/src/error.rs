@@ -22,6 +22,12 @@ impl DecodeError {
         matches!(self.0.kind(), WireErrorKind::Stopped).then_some(Stopped)
     }
 
+    /// Whether the system refused memory, so that the bytes may be right.
+    #[must_use]
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self.0.kind(), WireErrorKind::Memory { .. })
+    }
+
     /// The name of the limit that is exceeded; `None` if the bytes are malformed.
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {

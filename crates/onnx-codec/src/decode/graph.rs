@@ -18,7 +18,24 @@ pub(super) struct Head {
     pub(super) rest: usize,
 }
 
+/// Nodes of which a model is large: the memory of smaller ones is below what allocators keep.
+const LARGE: usize = 1 << 12;
+
+/// Bytes that a node takes with its results, their names and its entries in tables; measured with models of nodes that have one
+/// operand and one initializer each. What they share with the file is not in it.
+const BYTES_OF_NODE: usize = 640;
+
 impl Head {
+    /// About how many bytes a model takes with these nodes; 0 for few of them. A node that the file describes in two bytes takes
+    /// less, so that the size of the file bounds what a hostile one asks for.
+    pub(super) fn memory(self) -> usize {
+        if self.nodes < LARGE {
+            return 0;
+        }
+        let by_file = self.rest.saturating_sub(self.start).saturating_mul(32);
+        self.nodes.saturating_mul(BYTES_OF_NODE).min(by_file)
+    }
+
     /// How many names to make room for. An empty node takes two bytes and names nothing, so without the bound a hostile
     /// file could ask for much more than it uses.
     pub(super) fn names(self) -> usize {
@@ -205,5 +222,18 @@ impl<'a> Cx<'a> {
     fn load_initializer(&mut self, name: Symbol, constant: Constant, offset: usize) {
         let value = self.model.write_initializer(name, constant);
         self.offset(value, offset);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_the_file_bounds_the_memory_that_is_asked_for() {
+        let memory = |nodes, bytes: usize| Head { start: 10, nodes, rest: 10 + bytes }.memory();
+        assert_eq!(memory(100, 10_000), 0);
+        assert_eq!(memory(200_000, 8_000_000), 128_000_000);
+        assert_eq!(memory(1_000_000, 2_000_000), 64_000_000);
     }
 }

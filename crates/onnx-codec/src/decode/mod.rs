@@ -100,7 +100,18 @@ pub struct Decoded {
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let limits = wire_limits(&options.execution.limits);
     let input = Input::new(bytes, limits)?;
-    Ok(model::model(Cx::with_head(&input, options, graph::head(&input)))?)
+    let head = graph::head(&input);
+    require_memory(&input, head)?;
+    Ok(model::model(Cx::with_head(&input, options, head))?)
+}
+
+/// Asks for the memory that the nodes of a large model take, and gives it back: later, memory that is refused ends the process.
+fn require_memory(input: &Input, head: Option<Head>) -> Result<()> {
+    let needed = head.map_or(0, Head::memory);
+    let mut memory: Vec<u8> = Vec::new();
+    memory
+        .try_reserve_exact(needed)
+        .map_err(|_| WireError::new(WireErrorKind::Memory { bytes: needed as u64 }, input.reader().offset()))
 }
 
 /// The limits that concern bytes whatever they mean.

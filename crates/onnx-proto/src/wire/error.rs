@@ -87,6 +87,11 @@ pub enum WireErrorKind {
         /// The value in the input; for nesting this is the first depth that was rejected.
         wanted: u64,
     },
+    /// The system refuses the memory that what was read takes.
+    Memory {
+        /// About how many bytes.
+        bytes: u64,
+    },
     /// The reader of the messages was stopped here, for a reason that has nothing to do with the input.
     Stopped,
 }
@@ -112,6 +117,9 @@ impl fmt::Display for WireErrorKind {
             }
             Self::Ambiguous => {
                 f.write_str("the type of the message cannot be decided: it states no type of its elements")
+            }
+            Self::Memory { bytes } => {
+                write!(f, "about {bytes} bytes of memory are needed, which the system refuses")
             }
             Self::Stopped => f.write_str("the reading was stopped"),
             Self::Limit { name, limit, wanted } => {
