@@ -250,7 +250,17 @@ impl Parser<'_> {
         match literal {
             Literal::Int(digits) => match digits.parse::<i64>() {
                 Ok(value) if range.contains(&value) => Ok((value as i32, false)),
-                _ => Err(self.out_of_range(mark, digits, elem.name())),
+                _ => match elem.bits().filter(|&bits| bits < 6) {
+                    // The text has what the field has.
+                    Some(_) => {
+                        let what = format!(
+                            "an entry of {}, which is a byte with several elements, from 0 to 255; `raw {{...}}` takes the elements",
+                            elem.name()
+                        );
+                        Err(self.out_of_range(mark, digits, &what))
+                    }
+                    None => Err(self.out_of_range(mark, digits, elem.name())),
+                },
             },
             Literal::String(_) => Err(self.wrong_literal(mark, "an integer")),
             _ if elem.is_float() && elem.bits().is_some_and(|bits| (6..=16).contains(&bits)) => {

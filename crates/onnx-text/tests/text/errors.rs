@@ -185,6 +185,11 @@ fn numbers_that_do_not_fit_are_named() {
         ("float8e4m3fn[1] {-inf}", "`-inf` does not fit float8e4m3fn"),
         ("float16[1] {nan(0x10000)}", "`nan(0x10000)` does not fit float16"),
         ("double[1] {nan(0x1)}", "`nan(0x1)` does not fit a 64-bit float"),
+        (
+            "int4[4] {1, 2, -3, 4}",
+            "`-3` does not fit an entry of int4, which is a byte with several elements, from 0 to 255; `raw {...}` takes the \
+             elements",
+        ),
     ] {
         let error = parse_node(format!("y = Op <a = {text}> ()"), &ParseOptions::default()).err().unwrap();
         let messages: Vec<_> = error.findings().diagnostics().iter().map(|found| &found.message).collect();
