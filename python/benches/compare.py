@@ -1,13 +1,17 @@
-"""Measures the package, onnx, onnx-ir, onnxslim and onnxsim in one run: `cargo xtask python --bench [MODEL ...]`.
+"""Measures the package, onnx, onnx-ir, onnxslim and onnxsim in one run: `cargo xtask python --bench [MODEL|FOLDER ...]`.
 
-Prints tables of the best of several runs, in milliseconds of processor time for whole models and in nanoseconds for a node.
-Every function gets the form of the model that its package works on; what is not offered is empty.
+Prints one table of the best of several runs, in milliseconds of processor time for whole models and in nanoseconds for a node.
+Every function gets the form of the model that its package works on; what is not offered is empty. A folder stands for the models of
+`MODELS` that it has. A loop that edits has a model of its own: a clone shares everything until the first edit, whose cost is in a row
+of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
+import importlib.util
 import io
 import logging
 import os
@@ -28,6 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NODES = 20_000
+# Models of exporters: text, images, a detector, a decoder, audio, a classifier of tables.
+MODELS = ["bert_base_l17", "resnet50_l17", "ssdlite320_l17", "gpt2_past_l17", "audio_frontend_l17", "sk_rf_zipmap"]
+# Packages that simplify; a missing one is stated in the table.
+MISSING = [name for name in ("onnxslim", "onnxsim") if importlib.util.find_spec(name) is None]
 # An operation that takes longer than this, in seconds, is run once.
 LONG = 2.0
 
@@ -145,22 +153,31 @@ def attributes(nodes: Any) -> None:
         node.attributes.get("axis")
 
 
-Row = tuple[str, str, float | None, float | None, float | None, float | None, float | None]
-
-
 def scaled(scale: float, *times: float | None) -> tuple[float | None, ...]:
     return tuple(None if value is None else value * scale for value in times)
 
 
+def head() -> None:
+    """Prints the head of the table."""
+    peers = [f"{name} (not installed)" if name in MISSING else name for name in ("onnx", "onnx-ir", "onnxslim", "onnxsim")]
+    print(f"| model | what | unit | onnxkit | {' | '.join(peers)} | best of the others / onnxkit |")
+    print("|---|---|---|---|---|---|---|---|---|")
+
+
 def table(title: str, rows: list[tuple[Any, ...]]) -> None:
     """Prints rows of a name, a unit, our time, and those of the others."""
-    print(f"\n| {title} | unit | onnxkit | onnx | onnx-ir | onnxslim | onnxsim | best of the others / onnxkit |")
-    print("|---|---|---|---|---|---|---|---|")
     for name, unit, ours, *others in rows:
         known = [value for value in others if value is not None]
         ratio = f"{min(known) / ours:.1f}" if known and ours else "–"
         shown = ["–" if value is None else f"{value:,.2f}" if value < 10 else f"{value:,.0f}" for value in (ours, *others)]
-        print(f"| {name} | {unit} | {' | '.join(shown)} | {ratio} |", flush=True)
+        print(f"| {title} | {name} | {unit} | {' | '.join(shown)} | {ratio} |", flush=True)
+
+
+def own(model: ox.Model) -> ox.Model:
+    """A copy that shares nothing any more."""
+    copy = model.clone()
+    copy.graph.name = model.graph.name
+    return copy
 
 
 def editing(model: ox.Model, load_ir: Callable[[], Any], proto: Any, runs: int) -> list[tuple[Any, ...]]:
@@ -181,10 +198,10 @@ def editing(model: ox.Model, load_ir: Callable[[], Any], proto: Any, runs: int) 
         row(
             "an attribute", best(lambda _: attributes(model.nodes())), best(lambda _: attributes(theirs.graph)),
         ),
-        row("replace uses, and back", best(replace_ours, model.clone), best(replace_theirs, load_ir, 4)),
-        row("insert and erase", best(insert_ours, model.clone), best(insert_theirs, load_ir, 4)),
+        row("replace uses, and back", best(replace_ours, lambda: own(model)), best(replace_theirs, load_ir, 4)),
+        row("insert and erase", best(insert_ours, lambda: own(model)), best(insert_theirs, load_ir, 4)),
         row(
-            "remove identities", best(lambda m: no_identities(m.nodes()), model.clone),
+            "remove identities", best(lambda m: no_identities(m.nodes()), lambda: own(model)),
             best(lambda m: no_identities(list(m.graph)), load_ir, 4),
         ),
     ]
@@ -200,11 +217,14 @@ def extract_ours(model: ox.Model) -> None:
     ox.extract(model, None, [nodes[len(nodes) // 2].outputs[0]])
 
 
+def simplifier(name: str) -> Callable[[Any], object]:
+    """The function of a package that simplifies."""
+    module = importlib.import_module(name)
+    return lambda model: (module.slim if name == "onnxslim" else module.simplify)(model)
+
+
 def whole(path: str, model: ox.Model, proto: Any, load_ir: Callable[[], Any]) -> list[tuple[Any, ...]]:
     """The functions on whole models."""
-    import onnxsim
-    import onnxslim
-
     theirs = load_ir()
 
     def row(name: str, ours: Any, upb: Any = None, ir: Any = None, slim: Any = None, sim: Any = None) -> tuple[Any, ...]:
@@ -225,10 +245,10 @@ def whole(path: str, model: ox.Model, proto: Any, load_ir: Callable[[], Any]) ->
         row("save", best(lambda _: model.save(saved)), best(lambda _: onnx.save(proto, saved)), best(lambda _: onnx_ir.save(theirs, saved), runs=3)),
         row("clone", best(lambda _: model.clone()), best(lambda _: onnx.ModelProto().CopyFrom(proto)), best(lambda _: theirs.clone(), runs=3)),
         row("clone, and the first edit", best(lambda _: setattr(edited.clone().graph, "name", "g")), None, None),
-        row("clean up", best(lambda m: m.cleanup(), model.clone), None, best(lambda m: ir_passes.RemoveUnusedNodesPass()(m), load_ir, 3)),
-        row("sort", best(lambda m: m.sort(), model.clone), None, best(lambda m: m.graph.sort(), load_ir, 3)),
+        row("clean up", best(lambda m: m.cleanup(), lambda: own(model)), None, best(lambda m: ir_passes.RemoveUnusedNodesPass()(m), load_ir, 3)),
+        row("sort", best(lambda m: m.sort(), lambda: own(model)), None, best(lambda m: m.graph.sort(), load_ir, 3)),
         row(
-            "merge equal subexpressions", best(lambda m: ox.run_passes(m, ["unique-subexpressions"]), model.clone), None,
+            "merge equal subexpressions", best(lambda m: ox.run_passes(m, ["unique-subexpressions"]), lambda: own(model)), None,
             best(lambda m: ir_passes.CommonSubexpressionEliminationPass()(m), load_ir, 3),
         ),
         row("check", best(lambda _: ox.check(model)), best(lambda _: onnx.checker.check_model(proto)), best(lambda m: ir_passes.CheckerPass()(m), load_ir, 3)),
@@ -241,31 +261,49 @@ def whole(path: str, model: ox.Model, proto: Any, load_ir: Callable[[], Any]) ->
             best(extract_ir, lambda: theirs, 3),
         ),
         row(
-            "simplify", best(ox.simplify, model.clone, 3), None, None, best(lambda m: onnxslim.slim(m), fresh, 2),
-            best(lambda m: onnxsim.simplify(m), fresh, 2),
+            "simplify", best(ox.simplify, lambda: own(model), 3), None, None,
+            *(None if name in MISSING else best(simplifier(name), fresh, 2) for name in ("onnxslim", "onnxsim")),
         ),
     ]
 
 
+def models(args: list[str]) -> list[pathlib.Path]:
+    """The files to measure."""
+    found = []
+    for path in map(pathlib.Path, args):
+        if not path.is_dir():
+            found.append(path)
+            continue
+        for name in MODELS:
+            file = path / f"{name}.onnx"
+            if file.exists():
+                found.append(file)
+            else:
+                print(f"    {path} has no {file.name}", file=sys.stderr)
+    return found
+
+
 def main() -> None:
-    """Prints the tables."""
+    """Prints the table."""
     logging.disable(logging.CRITICAL)
     model = chain(NODES)
-    table("start", [("import", "ms", started("onnxkit") * 1e3, started("onnx") * 1e3, started("onnx_ir") * 1e3, started("onnxslim") * 1e3, started("onnxsim") * 1e3)])
+    head()
+    imports = [None if name in MISSING else started(name) * 1e3 for name in ("onnxkit", "onnx", "onnx_ir", "onnxslim", "onnxsim")]
+    table("none", [("import", "ms", *imports)])
     with tempfile.TemporaryDirectory() as folder:
-        path = str(pathlib.Path(folder) / "chain.onnx")
+        path = pathlib.Path(folder) / "chain.onnx"
         model.save(path)
-        for name, file in [(f"chain of {NODES:,} nodes", path), *((pathlib.Path(arg).stem, arg) for arg in sys.argv[1:])]:
-            copy = str(pathlib.Path(folder) / pathlib.Path(file).name)
-            if file != copy:
-                pathlib.Path(copy).write_bytes(pathlib.Path(file).read_bytes())
+        for file in [path, *models(sys.argv[1:])]:
+            copy = str(pathlib.Path(folder) / file.name)
+            if str(file) != copy:
+                pathlib.Path(copy).write_bytes(file.read_bytes())
             ours, proto = ox.load(copy), onnx.load(copy)
 
             def load_ir(copy: str = copy) -> Any:
                 return onnx_ir.load(copy)
 
-            title = f"{name}, {len(ours.graph.nodes):,} nodes"
-            table(f"{title}: a node", editing(ours, load_ir, proto, 7))
+            title = f"{file.stem}, {len(ours.graph.nodes):,} nodes"
+            table(title, editing(ours, load_ir, proto, 7))
             table(title, whole(copy, ours, proto, load_ir))
 
 
