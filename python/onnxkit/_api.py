@@ -12,7 +12,7 @@ from ._core import Inference, Model, Rules
 from ._errors import ArgumentError
 from ._formats import named as _named
 from ._interop import flag, from_any
-from ._progress import with_bar
+from ._progress import call, with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
@@ -95,7 +95,7 @@ def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **o
     return _results.Report(report)
 
 
-def fix(model: Model) -> list[_results.Fix]:
+def fix(model: Model, **options: Any) -> list[_results.Fix]:
     """Makes the edits that findings suggest, in place, and returns them.
 
     >>> import onnxkit as ox
@@ -103,7 +103,7 @@ def fix(model: Model) -> list[_results.Fix]:
     >>> ox.fix(m)
     [ONNX2312: sorted the nodes of graph `g`]
     """
-    return [_results.Fix(entry) for entry in _core.fix(_edited(model, "fix"))]
+    return [_results.Fix(entry) for entry in with_bar(_core.fix, _edited(model, "fix"), **options)]
 
 
 def _edited(model: Any, function: str) -> Model:
@@ -116,7 +116,7 @@ def _edited(model: Any, function: str) -> Model:
 
 def explain(rule: str) -> str:
     """The page of a rule of the checker, by its code or its name."""
-    return _core.explain(rule)
+    return call(_core.explain, rule)
 
 
 def infer(
@@ -136,6 +136,8 @@ def _sizes(sizes: Mapping[str, int] | None) -> dict[str, int]:
     """Sizes of dimension variables, none of which is negative."""
     found = {} if sizes is None else _named(sizes, "sizes")
     for name, size in found.items():
+        if not hasattr(size, "__index__"):
+            raise TypeError(f"`sizes`: `{name}` is {size!r}; a size is a whole number")
         if size < 0:
             raise ArgumentError(f"`sizes`: `{name}` is {size}; a size is not negative")
     return found
@@ -144,7 +146,7 @@ def _sizes(sizes: Mapping[str, int] | None) -> dict[str, int]:
 def why(model: AnyModel, value: Any) -> list[_results.Why]:
     """Why parts of the type of a value, by its name or handle, are not known."""
     known = from_any(model)
-    inference = _core.infer(known, {}, False)
+    inference = call(_core.infer, known, {}, False)
     if isinstance(value, str):
         value = known.graph[value]
     return [_results.Why(entry) for entry in inference.why(value)]
@@ -152,12 +154,12 @@ def why(model: AnyModel, value: Any) -> list[_results.Why]:
 
 def info(model: AnyModel) -> _results.Info:
     """Operators, inputs, outputs, weights and versions of a model."""
-    return _results.Info(_core.info(from_any(model)))
+    return _results.Info(call(_core.info, from_any(model)))
 
 
 def cost(model: AnyModel, **sizes: int) -> _results.Cost:
     """Operations, parameters and memory. Keyword arguments are sizes of the model: `cost(m, batch=1)`."""
-    return _results.Cost(_core.cost(from_any(model), _sizes(sizes)))
+    return _results.Cost(call(_core.cost, from_any(model), _sizes(sizes)))
 
 
 def hash(model: AnyModel, **options: Any) -> _results.ModelHash:
@@ -173,6 +175,8 @@ def diff(
 
 
 def _tolerance(tolerance: float | None, name: str) -> float | None:
+    if tolerance is not None and not hasattr(tolerance, "__float__"):
+        raise TypeError(f"`{name}={tolerance!r}`: a tolerance is a number that is not negative")
     if tolerance is not None and not tolerance >= 0:
         raise ArgumentError(f"`{name}={tolerance}`: a tolerance is a number that is not negative")
     return tolerance
@@ -180,12 +184,12 @@ def _tolerance(tolerance: float | None, name: str) -> float | None:
 
 def find(model: AnyModel, selector: str, **options: Any) -> list[Any]:
     """The nodes, values and graphs that a selector denotes, such as `Conv()` or `down(x)`."""
-    return _core.find(from_any(model), selector, **options)
+    return call(_core.find, from_any(model), selector, **options)
 
 
 def schema(op: str, version: int | None = None, domain: str = "") -> _results.Schema:
     """The schema of an operator in a version of its operator set, or the newest one. Raises `KeyError` if there is none."""
-    found = _core.schema(op, version, domain)
+    found = call(_core.schema, op, version, domain)
     if found is None:
         versions = "" if version is None else f" in version {version}"
         raise KeyError(f"{domain or 'ai.onnx'} has no operator {op}{versions}")
@@ -319,7 +323,7 @@ def outline(model: Model, *, domain: str = "outlined", min_nodes: int = 2, **opt
 
 
 def rename(
-    model: Model, names: Mapping[str, str] | Callable[[str], str]
+    model: Model, names: Mapping[str, str] | Callable[[str], str], **options: Any
 ) -> list[tuple[str, str]]:
     """Renames values and nodes, in place: a mapping, or a function of each name."""
     known = _edited(model, "rename")
@@ -328,7 +332,7 @@ def rename(
         pairs = [(old, new) for old, new in pairs if old != new]
     else:
         pairs = list(_named(names, "names").items())
-    return _core.rename(known, pairs)
+    return with_bar(_core.rename, known, pairs, **options)
 
 
 def resize(model: Model, sizes: Mapping[str, int | str], **options: Any) -> _results.Resized:
@@ -343,7 +347,7 @@ def strip_weights(
 
     Smaller weights stay; with `everything=True`, tensors in attributes are removed as well.
     """
-    return _core.strip_weights(_edited(model, "strip_weights"), seed, min_elements, everything)
+    return call(_core.strip_weights, _edited(model, "strip_weights"), seed, min_elements, everything)
 
 
 def import_weights(
@@ -382,6 +386,8 @@ def compare(
     for name in given or ():
         if name not in known:
             raise ArgumentError(f"`inputs`: the model has no input {name!r}; it has {', '.join(known) or 'none'}")
+    if not hasattr(seeds, "__index__"):
+        raise TypeError(f"`seeds={seeds!r}`: write the number of runs")
     if seeds < 1:
         raise ArgumentError(f"`seeds={seeds}`: models are compared by at least one run")
     tolerances = _tolerance(rtol, "rtol"), _tolerance(atol, "atol")
@@ -392,9 +398,9 @@ def compare(
 
 def inputs(model: AnyModel, *, sizes: Mapping[str, int] | None = None, seed: int = 0, **options: Any) -> dict[str, Any]:
     """Inputs for a model, made of a seed."""
-    return _core.inputs(from_any(model), list(_sizes(sizes).items()), seed, **options)
+    return call(_core.inputs, from_any(model), list(_sizes(sizes).items()), seed, **options)
 
 
 def Evaluator(model: AnyModel, *, threads: int = 1) -> _Evaluator:
     """Runs a model as the specification defines it: `Evaluator(model).run({"x": array})`."""
-    return _Evaluator(from_any(model), threads)
+    return call(_Evaluator, from_any(model), threads)

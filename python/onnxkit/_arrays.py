@@ -252,19 +252,13 @@ def _of_list(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> t
         if not isinstance(item, numbers):
             raise TypeError(f"{item!r} is not an element of a tensor of {dtype}; pass an array, a buffer, numbers, or lists of numbers")
     if dtype == DType.BOOL:
-        return dtype, sizes, bytes(map(bool, flat))
+        return dtype, sizes, bytes([bool(item) for item in flat])
     code = _CODES.get(dtype.numpy_name)
     if code is None:
         import numpy
 
         return _of_numpy(numpy.array(flat, dtype=None if flat else numpy.float32), dtype, sizes)
-    try:
-        made = _array.array(code, flat)
-    except OverflowError:
-        raise _out_of_range(dtype) from None
-    if code == "f" and any(map(isinf, made)) and list(map(isinf, made)) != list(map(isinf, flat)):
-        raise _out_of_range(dtype)
-    return dtype, sizes, memoryview(made).cast("B")
+    return dtype, sizes, memoryview(_numbers(flat, code, dtype)).cast("B")
 
 
 def _kind_of(flat: list[Any]) -> DType:
@@ -275,9 +269,32 @@ def _kind_of(flat: list[Any]) -> DType:
     return DType.FLOAT
 
 
+# Arrays of NumPy have at most as many axes.
+_MOST_AXES = 64
+# What the native loops of Python take at a time: signals are looked for, and other threads run, between them.
+_PART = 1 << 16
+
+
+def _numbers(flat: list[Any], code: str, dtype: DType) -> _array.array[Any]:
+    """Numbers as they are in memory."""
+    made = _array.array(code)
+    for start in range(0, len(flat), _PART):
+        part = flat[start : start + _PART]
+        try:
+            numbers = _array.array(code, part)
+        except OverflowError:
+            raise _out_of_range(dtype) from None
+        if code == "f" and any(map(isinf, numbers)) and list(map(isinf, numbers)) != list(map(isinf, part)):
+            raise _out_of_range(dtype)
+        made.extend(numbers)
+    return made
+
+
 def _flatten(values: Any, depth: int, sizes: list[int], flat: list[Any]) -> None:
     """The sizes and the elements of nested lists, which have the same lengths and the same depth everywhere."""
     if isinstance(values, (list, tuple, range)):
+        if depth >= _MOST_AXES:
+            raise ValueError(f"the lists are nested more than {_MOST_AXES} times; a list that contains itself has no elements")
         if len(sizes) <= depth and not flat:
             sizes.append(len(values))
         elif len(sizes) <= depth or sizes[depth] != len(values):

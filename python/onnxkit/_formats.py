@@ -6,8 +6,8 @@ import os
 
 from . import _core, _results
 from ._errors import ArgumentError
-from ._interop import from_any
-from ._progress import with_bar
+from ._interop import flag, from_any
+from ._progress import call, with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
@@ -106,7 +106,10 @@ def quantize(
     >>> ox.quantize(m, "int8", weights_only=True).bytes
     {'after': 8, 'before': 16}
     """
-    kind = _kind(weights_only, dynamic)
+    kind = _kind(flag(weights_only, "weights_only"), flag(dynamic, "dynamic"))
+    flags = {"per_channel": per_channel, "symmetric": symmetric, "measure": measure, "losses": losses, "keep_biases": keep_biases}
+    for name, value in flags.items():
+        flag(value, name)
     settings = {
         "kind": kind, "per_channel": per_channel, "block": block, "symmetric": symmetric, "budget": budget, "measure": measure,
         "losses": losses, "keep_biases": keep_biases, "form": form, "target": target, "method": method, "percentile": percentile, "threads": threads,
@@ -209,7 +212,7 @@ def retype(model: AnyModel, types: Mapping[str, Any], *, inplace: bool = True) -
     >>> ox.retype(m, {"ids": "int32", "y": "double"}).casts
     {'ids': 0, 'y': 1}
     """
-    fields, changed = _core.retype(from_any(model), list(named(types, "types").items()), inplace)
+    fields, changed = call(_core.retype, from_any(model), list(named(types, "types").items()), inplace)
     result = _results.Retyped(fields)
     result.model = changed
     return result

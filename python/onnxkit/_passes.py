@@ -144,6 +144,16 @@ class PassContext:
         return Patch(self, nodes)
 
 
+_CLASSES = ("exact", "rounding", "approximate")
+
+
+def _class(exactness: Any) -> str:
+    """The class of a pass or a rule, which is refused where it is written and not when it is used."""
+    if exactness not in _CLASSES:
+        raise ArgumentError(f"`exactness={exactness!r}`: write {', '.join(_CLASSES[:-1])} or {_CLASSES[-1]}")
+    return str(exactness)
+
+
 class Pass:
     """A pass that a function describes: see `pass_`."""
 
@@ -183,6 +193,7 @@ def pass_(name: str, exactness: str = "exact") -> Callable[[Callable[[PassContex
     """
     if not isinstance(name, str):
         raise TypeError("a pass has a name: write `@ox.pass_(name)`")
+    _class(exactness)
 
     def made(function: Callable[[PassContext], object]) -> Pass:
         return Pass(name, exactness, function)
@@ -417,6 +428,7 @@ def rule(
     >>> ox.run_passes(m, [relu_relu], prove=True).nodes_after
     1
     """
+    _class(exactness)
     if left is None:
         return lambda function: rule(function, name=name, exactness=exactness, since=since, where=where)
     parameters = _parameters(left)

@@ -61,12 +61,32 @@ def _is_terminal(stream: Any) -> bool:
         return False
 
 
+def call(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Calls a function of the native module, whose errors about an argument then name it in their message."""
+    try:
+        return function(*arguments, **options)
+    except (TypeError, OverflowError) as error:
+        # What a callback raises keeps its trace.
+        trace = error.__traceback__
+        name = None if trace is None or trace.tb_next is not None else _argument(error)
+        if name is None:
+            raise
+        raise type(error)(f"`{name}`: {error}") from None
+
+
+def _argument(error: BaseException) -> str | None:
+    """The argument that an error is about. The native module names it in a note, which `str(error)` does not have."""
+    before = "while processing '"
+    notes = (note for note in getattr(error, "__notes__", ()) if note.startswith(before))
+    return next((note.removeprefix(before).removesuffix("'") for note in notes), None)
+
+
 def with_bar(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
     """Calls a function that takes `progress`, with a bar if standard error is a terminal."""
     if "progress" in options or not _is_terminal(sys.stderr):
-        return function(*arguments, **options)
+        return call(function, *arguments, **options)
     bar = Bar()
     try:
-        return function(*arguments, progress=bar, **options)
+        return call(function, *arguments, progress=bar, **options)
     finally:
         bar.close()

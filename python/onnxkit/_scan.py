@@ -11,6 +11,7 @@ import time
 from . import _core
 from ._core import Table
 from ._errors import ArgumentError
+from ._interop import flag
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
 TYPE_CHECKING = False
@@ -145,7 +146,7 @@ def scan_iter(
     """
     # A generator would refuse wrong options when the first row is taken.
     options = options_of(checks, limits, timeout, isolate, memory)
-    return _rows(paths, options, _workers(threads, paths, "scan_iter"), ordered)
+    return _rows(paths, options, _workers(threads, paths, "scan_iter"), flag(ordered, "ordered"))
 
 
 def _rows(paths: Iterable[AnySource], options: dict[str, Any], workers: int, ordered: bool) -> Iterator[tuple[int, dict[str, Any]]]:

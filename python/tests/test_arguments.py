@@ -14,6 +14,8 @@ import onnxkit as ox
 
 MODEL = ox.parse("g (float[N,4] x) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> { a = Identity (x) b = Add (a, w) y = Relu (b) }")
 PROTO = MODEL.to_proto()
+ENDLESS: list = []
+ENDLESS.append(ENDLESS)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,31 @@ PROTO = MODEL.to_proto()
         (lambda: ox.rule(lambda op, x, a=0.5: (op.Mul(x, a), x), name="r"), TypeError, "has no default but `None`"),
         (lambda: ox.rule(lambda op, x: (op.Elu(x, alpha=ox.Tensor(1.0)), x), name="r"), TypeError, "is not an attribute"),
         (lambda: ox.ops.Relu(MODEL, 1.0), TypeError, "the first argument is the graph"),
+        # What the native module refuses.
+        (lambda: ox.check(MODEL, full=None), TypeError, "`full`: 'None' is not an instance of 'bool'"),
+        (lambda: ox.Evaluator(MODEL, threads=-1), OverflowError, "`threads`: "),
+        (lambda: ox.split(MODEL, "a"), TypeError, "`parts`: "),
+        (lambda: ox.outline(MODEL, min_nodes=-1), OverflowError, "`min_nodes`: "),
+        (lambda: ox.strip_weights(MODEL, seed="a"), TypeError, "`seed`: "),
+        (lambda: ox.find(MODEL, 3), TypeError, "`selector`: "),
+        (lambda: ox.schema(3), TypeError, "`op`: "),
+        (lambda: ox.half(MODEL, keep_io=3), TypeError, "`keep_io`: "),
+        (lambda: ox.compare(MODEL, MODEL, seeds="a"), TypeError, "`seeds='a'`"),
+        (lambda: ox.compare(MODEL, MODEL, rtol="a"), TypeError, "`rtol='a'`"),
+        (lambda: ox.infer(MODEL, sizes={"N": "a"}), TypeError, "`N` is 'a'"),
+        (lambda: ox.cost(MODEL, N="a"), TypeError, "`N` is 'a'"),
+        # What is neither true nor false.
+        (lambda: ox.scan_iter([], ordered="no"), TypeError, "`ordered='no'`: write True or False"),
+        (lambda: ox.quantize(MODEL, "uint8", weights_only="no"), TypeError, "`weights_only='no'`"),
+        (lambda: ox.quantize(MODEL, "uint8", dynamic=1), TypeError, "`dynamic=1`"),
+        (lambda: ox.quantize(MODEL, "uint8", inputs=1, measure=None), TypeError, "`measure=None`"),
+        # What is used only later.
+        (lambda: ox.pass_("p", exactness=5), ox.ArgumentError, "`exactness=5`: write exact, rounding or approximate"),
+        (lambda: ox.rule(exactness="right"), ox.ArgumentError, "`exactness='right'`"),
+        # A list that contains itself.
+        (lambda: ox.Tensor(ENDLESS), ValueError, "nested more than 64 times"),
+        (lambda: MODEL.clone().graph.constant(ENDLESS), ValueError, "nested more than 64 times"),
+        (lambda: ox.Evaluator(MODEL).run({"x": ENDLESS}), ValueError, "nested more than 64 times"),
         (lambda: ox.ops.Concat(MODEL.graph, axis=0), TypeError, "at least 1 inputs, not 0"),
         (lambda: ox.ops.Upsample(MODEL.graph, [1.0]), TypeError, "takes 2 inputs, not 1"),
         (lambda: ox.ops.Concat(MODEL.graph, MODEL.graph["x"], axis=None), TypeError, "needs the attribute 'axis'"),

@@ -1,5 +1,6 @@
 """Long work: signals, deadlines, progress, limits, and hostile input."""
 
+import gc
 import io
 import os
 import random
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 
+import numpy
 import pytest
 
 import onnxkit as ox
@@ -173,3 +175,89 @@ def test_a_bar_on_a_terminal(monkeypatch):
 
     monkeypatch.setattr(sys, "stderr", Gone())
     assert _progress.with_bar(work) == 7
+
+
+def chain(nodes):
+    """A chain of nodes as a model."""
+    lines = "".join(f" v{i + 1} = Neg (v{i})" for i in range(nodes)).replace("(v0)", "(x)")
+    return ox.parse(f"g (float[N] x) => (float[N] y) {{{lines} y = Relu (v{nodes}) }}")
+
+
+def test_a_timeout_ends_whatever_takes_one():
+    model = chain(4096)
+    before = bytes(model)
+    half = model.graph["v2048"]
+    for work in (
+        lambda: ox.split(model, 3, timeout=0),
+        lambda: ox.merge([model, model], prefixes=["a_", "b_"], timeout=0),
+        lambda: ox.outline(model, timeout=0),
+        lambda: ox.extract(model, None, [half], timeout=0),
+        lambda: ox.rename(model, lambda name: "p_" + name, timeout=0),
+        lambda: ox.rename(model, {"x": "input"}, timeout=0),
+        lambda: ox.fix(model, timeout=0),
+        lambda: ox.quantize(model, "int8", weights_only=True, timeout=0),
+        lambda: ox.half(model, timeout=0),
+        lambda: ox.Rules.parse("rule r: exact from (x) => (y) { y = Neg (Neg (x)) } to (x) => (x) {}", timeout=0),
+    ):
+        with pytest.raises(ox.Stopped, match="0 s"):
+            work()
+    assert bytes(model) == before
+
+
+class Signal(BaseException):
+    """What the handler of a signal raises."""
+
+
+def seconds_after_a_signal(work, share):
+    """The processor time of the rest of work after a signal, as a share of what all of it takes. The signal comes after this share."""
+
+    def handle(number, frame):
+        raise Signal
+
+    # A collection takes as long as it takes.
+    gc.disable()
+    start = time.process_time()
+    work()
+    whole = time.process_time() - start
+    handler = signal.signal(signal.SIGPROF, handle)
+    try:
+        start = time.process_time()
+        with pytest.raises(Signal):
+            signal.setitimer(signal.ITIMER_PROF, whole * share)
+            work()
+        return (time.process_time() - start) / whole - share
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, handler)
+        gc.enable()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals")
+def test_signals_are_seen_while_lists_are_made():
+    numbers = ox.Tensor(numpy.zeros(6_000_000, "int32"))
+    texts = ox.Tensor([str(number) for number in range(1_000_000)])
+    listed = [0.5] * 3_000_000
+    rules = "".join(f"rule r{i}: exact from (x) => (y) {{ y = Neg (Neg (x)) }} to (x) => (x) {{}}\n" for i in range(15_000))
+    for work in (numbers.tolist, texts.tolist, lambda: ox.Tensor(listed), lambda: ox.Rules.parse(rules)):
+        # The rest would be 0.9 if nothing looked for signals.
+        assert seconds_after_a_signal(work, 0.1) < 0.6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space")
+def test_memory_that_is_refused_is_an_exception(tmp_path):
+    chain(60_000).save(tmp_path / "m.onnx")
+    program = f"""
+import onnxkit as ox, resource
+path = {str(tmp_path / "m.onnx")!r}
+contents = open(path, "rb").read()
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (8 << 20),) * 2)
+for work in (lambda: ox.load(path), lambda: ox.loads(contents)):
+    try:
+        work()
+    except MemoryError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("bytes of memory are needed") == 2

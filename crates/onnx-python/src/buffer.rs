@@ -120,3 +120,27 @@ pub(crate) unsafe fn export(
     }
     Ok(())
 }
+
+/// Bytes between two looks for signals.
+const WATCHED_BYTES: usize = 1 << 24;
+
+/// The bytes of some pieces, which are copied without the lock; `length` is that of all.
+pub(crate) fn joined<'py, 'a>(
+    py: Python<'py>,
+    pieces: impl Iterator<Item = &'a [u8]>,
+    length: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, length, |mut out| {
+        for piece in pieces.flat_map(|piece| piece.chunks(WATCHED_BYTES)) {
+            let Some((here, rest)) = out.split_at_mut_checked(piece.len()) else { break };
+            if piece.len() == WATCHED_BYTES {
+                py.detach(|| here.copy_from_slice(piece));
+                py.check_signals()?;
+            } else {
+                here.copy_from_slice(piece);
+            }
+            out = rest;
+        }
+        Ok(())
+    })
+}

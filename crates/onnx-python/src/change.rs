@@ -10,7 +10,7 @@ use onnxkit::compose::{
     ComposeError, Connection, EditOptions, ExtractOptions, MergeOptions, ModelFacts, NewSize, Parts,
     ReduceError, ReduceOptions, RenameKinds, RenameRule, Selection, SizeChange, SizeTarget, SplitOptions,
     connections_by_name, extract as extract_values, merge as merge_models, reduce as reduce_model,
-    rename as rename_all, resize as resize_model, split as split_model,
+    rename_until as rename_all, resize as resize_model, split as split_model,
 };
 use onnxkit::functions::{
     FunctionSelector, InlineOptions, OutlineOptions, expand, inline as inline_calls, inline_all,
@@ -20,16 +20,17 @@ use onnxkit::infer::{InferOptions, infer};
 use onnxkit::ir::{self, GraphOutput, ValueId, ValueTypes};
 use onnxkit::pass::Trial;
 use onnxkit::schema::opset_versions;
-use onnxkit::types::{Dim, Execution, Symbol, Type};
+use onnxkit::types::{Dim, Execution, Symbol, Type, Watch};
 use onnxkit::version::{ConvertFunctions, ConvertOptions, VersionError, convert as convert_model, plan};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use serde_json::json;
 
 use crate::fault::{Fault, Outcome};
 use crate::graph::operand;
 use crate::inspect::main_outputs;
 use crate::json::to_py;
+use crate::lists::list_of;
 use crate::load::read_mode;
 use crate::model::{Model, Snapshot};
 use crate::work::Work;
@@ -330,42 +331,70 @@ pub(crate) fn outline(
 
 /// Renames values, nodes and functions.
 #[pyfunction]
-pub(crate) fn rename(
-    py: Python<'_>,
-    model: &Bound<'_, Model>,
-    names: Vec<(String, String)>,
-) -> PyResult<Vec<(String, String)>> {
+#[pyo3(signature = (model, names, **options))]
+pub(crate) fn rename<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    names: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyList>> {
     let mut snapshot = model.get().snapshot(py)?;
-    let done = Work::default().run(py, |_| {
-        let rules: Vec<RenameRule> = names.iter().map(|(old, new)| RenameRule::exact(old, new)).collect();
+    let work = Work::of(options)?;
+    let names = pairs_of(names)?;
+    let done: Vec<(String, String)> = work.run(py, |execution| {
+        let interrupt = &execution.interrupt;
+        let mut watch = Watch::silent(interrupt, WATCHED_NAMES);
+        let rule = |(old, new): &(String, String)| watch.work(1).map(|()| RenameRule::exact(old, new));
+        let rules = names.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
         let model = snapshot.editable();
-        let done = rename_all(model, &rules, RenameKinds::default())
+        interrupt.check()?;
+        let done = rename_all(model, &rules, RenameKinds::default(), interrupt)
             .map_err(|error| compose_fault(&error, model))?;
         if let Some((old, _)) = done.unmatched.first().and_then(|&rule| names.get(rule)) {
             return Err(Fault::argument(format!("nothing in the model has the name `{old}`")));
         }
         Ok(done.values.into_iter().chain(done.nodes).collect())
     })?;
+    let done = list_of(py, done)?;
     model.get().adopt(py, snapshot)?;
     Ok(done)
 }
 
+/// Names between two checks of the interrupt.
+const WATCHED_NAMES: u64 = 1 << 10;
+
+/// Old and new names, of which there can be many.
+fn pairs_of(names: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
+    let mut pairs = Vec::new();
+    for (index, pair) in names.try_iter()?.enumerate() {
+        if index % (1 << 14) == 0 {
+            names.py().check_signals()?;
+        }
+        pairs.push(pair?.extract()?);
+    }
+    Ok(pairs)
+}
+
 /// The names of all values and nodes.
 #[pyfunction]
-pub(crate) fn names(py: Python<'_>, model: &Bound<'_, Model>) -> PyResult<Vec<String>> {
-    model.get().read(py, |inner| {
-        let model = &inner.model;
+pub(crate) fn names<'py>(py: Python<'py>, model: &Bound<'py, Model>) -> PyResult<Bound<'py, PyList>> {
+    let snapshot = model.get().snapshot(py)?;
+    let names = Work::default().run(py, |execution| {
+        let model = &snapshot.model;
         let of_graph = |graph| {
             let values = model.definitions(graph).map(|value| model.value(value).name());
             values.chain(model.nodes(graph).map(|node| model.node(node).name()))
         };
-        let names = model.all_graphs().flat_map(of_graph).map(|name| model.str(name).to_owned());
-        Ok(names
-            .filter(|name| !name.is_empty())
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .collect())
-    })
+        let mut watch = Watch::silent(&execution.interrupt, WATCHED_NAMES);
+        let mut names = std::collections::BTreeSet::new();
+        for name in model.all_graphs().flat_map(of_graph) {
+            watch.work(1)?;
+            names.insert(model.str(name).to_owned());
+        }
+        names.remove("");
+        Ok(names)
+    })?;
+    list_of(py, names)
 }
 
 /// Changes sizes of the inputs: `{"ids[0]": "batch", "seq": 128}`.
@@ -442,12 +471,13 @@ pub(crate) fn strip_weights<'py>(
     everything: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut snapshot = model.get().snapshot(py)?;
-    let done = Work::default().run(py, |_| {
+    let done = Work::default().run(py, |execution| {
         let options = StripOptions::default()
             .with_seed(seed)
             .with_min_elements(min_elements)
             .with_everything(everything);
-        let done = strip(snapshot.editable(), &options, &|_| true);
+        let done = strip(snapshot.editable(), &options, &|_| execution.interrupt.check().is_ok());
+        execution.interrupt.check()?;
         Ok(json!({
             "stripped": done.stripped, "stripped_bytes": done.stripped_bytes,
             "kept": done.kept, "kept_bytes": done.kept_bytes,

@@ -2,7 +2,7 @@
 
 use onnxkit::diag::{Diagnostic, Sink};
 use onnxkit::types::Stopped;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -17,6 +17,9 @@ pub(crate) struct Fault {
 }
 
 pub(crate) type Outcome<T> = Result<T, Fault>;
+
+/// The class of Python for memory that is refused, which carries no findings.
+const MEMORY: &str = "MemoryError";
 
 impl Fault {
     pub(crate) fn new(class: &'static str, message: impl Into<String>) -> Self {
@@ -36,6 +39,11 @@ impl Fault {
     /// An argument that has no meaning.
     pub(crate) fn argument(message: impl ToString) -> Self {
         Self::new("ArgumentError", message.to_string())
+    }
+
+    /// Memory that the system refuses.
+    pub(crate) fn memory(error: impl ToString) -> Self {
+        Self::new(MEMORY, error.to_string())
     }
 
     /// An error of a class with its findings; the first one is its message.
@@ -75,6 +83,9 @@ impl From<Fault> for PyErr {
 }
 
 fn raise(py: Python<'_>, fault: &Fault) -> PyResult<PyErr> {
+    if fault.class == MEMORY {
+        return Ok(PyMemoryError::new_err(fault.message.clone()));
+    }
     let class = py.import("onnxkit._errors")?.getattr(fault.class)?;
     let findings = to_py(py, &Value::Array(fault.findings.clone()))?;
     let error = class.call1((fault.message.as_str(), findings))?;

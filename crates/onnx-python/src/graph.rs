@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyList, PyMappingProxy, PyString, PyTuple};
 
 use crate::attr::{self, attribute_kind};
 use crate::fault::{Fault, Outcome};
+use crate::lists::list_of;
 use crate::model::Model;
 use crate::node::{Node, node_of};
 use crate::tensor::Tensor;
@@ -204,7 +205,8 @@ impl Graph {
             alive(&inner.model, self.id)?;
             Ok(inner.model.nodes(self.id).collect::<Vec<_>>())
         })?;
-        PyTuple::new(py, nodes.into_iter().map(|id| Node { model: self.model.clone_ref(py), id }))
+        let nodes = nodes.into_iter().map(|id| Node { model: self.model.clone_ref(py), id });
+        Ok(list_of(py, nodes)?.to_tuple())
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<NodeIter> {
@@ -505,7 +507,8 @@ impl Graph {
 impl Graph {
     /// A tuple: an edit of a list that is a copy would be lost without a word.
     fn values_of<'py>(&self, py: Python<'py>, values: Vec<ValueId>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, values.into_iter().map(|id| Value { model: self.model.clone_ref(py), id }))
+        let values = values.into_iter().map(|id| Value { model: self.model.clone_ref(py), id });
+        Ok(list_of(py, values)?.to_tuple())
     }
 }
 

@@ -73,10 +73,15 @@ pub(crate) fn check<'py>(
 
 /// Makes the edits that findings suggest.
 #[pyfunction]
-pub(crate) fn fix<'py>(py: Python<'py>, model: &Bound<'py, Model>) -> PyResult<Bound<'py, PyAny>> {
+#[pyo3(signature = (model, **options))]
+pub(crate) fn fix<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let mut snapshot = model.get().snapshot(py)?;
-    let fixes = Work::default().run(py, |_| {
-        let fixes = checker::fix(snapshot.editable());
+    let fixes = Work::of(options)?.run(py, |execution| {
+        let fixes = checker::fix_until(snapshot.editable(), &execution.interrupt)?;
         let fix = |fix: &checker::Fix| json!({ "rule": fix.rule.id().to_string(), "what": fix.what });
         Ok((fixes.iter().map(fix).collect::<Json>(), fixes.is_empty()))
     })?;

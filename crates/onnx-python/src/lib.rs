@@ -24,6 +24,7 @@ mod formats;
 mod graph;
 mod inspect;
 mod json;
+mod lists;
 mod load;
 mod model;
 mod node;

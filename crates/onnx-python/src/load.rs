@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use onnxkit::codec::{DecodeOptions, FileSource, ReadMode, decode};
+use onnxkit::codec::{DecodeError, DecodeOptions, FileSource, ReadMode, decode};
 use onnxkit::diag::Diagnostic;
 use onnxkit::ir;
 use onnxkit::text::rules::TEXT_LIMIT;
@@ -58,11 +58,23 @@ fn source_in(folder: &std::path::Path, mapped: bool, execution: &Execution) -> O
 fn load_fault(error: &LoadAnyError, what: &str) -> Fault {
     let limit = match error {
         LoadAnyError::Text(error) => return text_fault(what, error),
+        LoadAnyError::Load(onnxkit::codec::LoadError::Decode(decode)) if decode.is_out_of_memory() => {
+            return Fault::memory(error);
+        }
         LoadAnyError::Load(onnxkit::codec::LoadError::Decode(error)) => error.limit(),
         LoadAnyError::Format(error) => error.limit(),
         LoadAnyError::Load(_) | _ => None,
     };
     Fault::limited("LoadError", limit, error)
+}
+
+/// The error for bytes that are not a model.
+fn decode_fault(error: &DecodeError) -> Fault {
+    if error.is_out_of_memory() {
+        Fault::memory(error)
+    } else {
+        Fault::limited("LoadError", error.limit(), error)
+    }
 }
 
 /// Reads a model from the bytes of a file.
@@ -100,8 +112,7 @@ pub(crate) fn decode_findings<'py>(
     let bytes = crate::buffer::bytes_of(contents)?;
     let found = Work::of(options)?.run(py, |execution| {
         let options = DecodeOptions::default().with_execution(execution.clone());
-        let decoded =
-            decode(bytes, &options).map_err(|error| Fault::limited("LoadError", error.limit(), &error))?;
+        let decoded = decode(bytes, &options).map_err(|error| decode_fault(&error))?;
         Ok(Json::Array(findings(&decoded.findings)))
     })?;
     to_py(py, &found)

@@ -17,6 +17,7 @@ use pyo3::sync::RwLockExt as _;
 use pyo3::types::{PyBytes, PyDict, PyMappingProxy, PyString, PyTuple};
 use serde_json::Value as Json;
 
+use crate::buffer::joined;
 use crate::data::{EndedData, of_one_call};
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
@@ -288,14 +289,7 @@ impl Model {
                 .map_err(|error| Fault::limited("SaveError", error.limit(), error))
         })?;
         let length = usize::try_from(segments.len()).map_err(Fault::argument)?;
-        PyBytes::new_with(py, length, |mut out| {
-            for segment in &segments {
-                let Some((here, rest)) = out.split_at_mut_checked(segment.len()) else { break };
-                here.copy_from_slice(segment);
-                out = rest;
-            }
-            Ok(())
-        })
+        joined(py, segments.iter().map(|segment| &segment[..]), length)
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -332,7 +326,7 @@ impl Model {
     ///
     /// The ending of the name stands for the form: `.onnx` or `.pb`, `.onnxtxt` or `.onnxtext` for ONNX text, `.textproto`, `.pbtxt`
     /// or `.prototxt`, and `.json`. `form` says it for other names: `onnx`, `onnxtxt`, `textproto` or `json`. A form that leaves
-    /// something out warns about it.
+    /// something out warns about it, as does a binary file that is too large for readers with protobuf.
     ///
     /// `weights` is `keep` (weights in other files come along in a file next to the model, if the model is saved elsewhere),
     /// `embed`, or `external` (tensors of at least `threshold` bytes are in files next to the model).
@@ -361,7 +355,7 @@ impl Model {
         };
         let here = snapshot.folder.as_ref().and_then(|folder| parent(&folder.join("model")).ok());
         let is_elsewhere = here != parent(&path).ok();
-        let (bytes, lost) = work.run(py, |execution| {
+        let (bytes, notes) = work.run(py, |execution| {
             let mut files = Vec::new();
             let mut moved = 0;
             let data = EndedData { data: Arc::clone(&snapshot.data), interrupt: execution.interrupt.clone() };
@@ -392,10 +386,10 @@ impl Model {
                 files = done.map_err(|error| fault(&error))?.files;
             }
             execution.interrupt.check()?;
-            let lost = write(&path, form, &snapshot.model, &files, execution)?;
-            Ok((files.iter().map(onnxkit::codec::DataFile::len).sum(), lost))
+            let notes = write(&path, form, &snapshot.model, &files, execution)?;
+            Ok((files.iter().map(onnxkit::codec::DataFile::len).sum(), notes))
         })?;
-        warn(py, &path, &lost)?;
+        warn(py, &path, &notes)?;
         Ok(bytes)
     }
 

@@ -37,9 +37,12 @@ pub(crate) struct Rules(RuleSet);
 impl Rules {
     /// Reads rules from text.
     #[staticmethod]
-    fn parse(text: &str) -> PyResult<Self> {
-        let rules = RuleSet::parse(text)
-            .map_err(|error| Fault::of_findings("RuleError", "the rules are malformed", error.findings()))?;
+    #[pyo3(signature = (text, **options))]
+    fn parse(py: Python<'_>, text: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let rules = Work::of(options)?.run(py, |execution| {
+            RuleSet::parse_until(text, Registry::STANDARD, &execution.interrupt)?
+                .map_err(|error| Fault::of_findings("RuleError", "the rules are malformed", error.findings()))
+        })?;
         Ok(Self(rules))
     }
 

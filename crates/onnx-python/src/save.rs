@@ -55,7 +55,7 @@ impl Form {
     }
 }
 
-/// Writes a model with its data files, all or nothing. Returns what the form leaves out.
+/// Writes a model with its data files, all or nothing. Returns what a caller is warned about, as predicates of the file.
 pub(crate) fn write(
     path: &Path,
     form: Form,
@@ -63,12 +63,12 @@ pub(crate) fn write(
     files: &[DataFile],
     execution: &Execution,
 ) -> Outcome<Vec<String>> {
-    let (mut lost, mut failure) = (Vec::new(), None);
+    let (mut notes, mut failure) = (Vec::new(), None);
     let temporaries = Temporaries::default().ended_by(execution.interrupt.clone());
     let options = WriteOptions::default().with_temporaries(temporaries);
     let saved = save_as(path, model, files, &options, &mut |model, out| {
-        lost.clear();
-        contents(form, model, execution, out, &mut lost).map_err(|error| match error {
+        notes.clear();
+        contents(form, model, execution, out, &mut notes).map_err(|error| match error {
             Failed::Io(error) => error,
             Failed::Fault(fault) => {
                 failure = Some(fault);
@@ -79,18 +79,21 @@ pub(crate) fn write(
     execution.interrupt.check()?;
     match failure {
         Some(fault) => Err(fault),
-        None => saved.map(|()| lost).map_err(|error| Fault::new("SaveError", error.to_string())),
+        None => saved.map(|()| notes).map_err(|error| Fault::new("SaveError", error.to_string())),
     }
 }
 
-/// Warns about what a form leaves out.
-pub(crate) fn warn(py: Python<'_>, path: &Path, lost: &[String]) -> PyResult<()> {
-    let Some(first) = lost.first() else { return Ok(()) };
-    let more = if lost.len() > 1 { format!(" (and {} more)", lost.len() - 1) } else { String::new() };
-    let text = format!("{} leaves out {first}{more}", path.display());
+/// Warns about a file that was written.
+pub(crate) fn warn(py: Python<'_>, path: &Path, notes: &[String]) -> PyResult<()> {
+    let Some(first) = notes.first() else { return Ok(()) };
+    let more = if notes.len() > 1 { format!(" (and {} more)", notes.len() - 1) } else { String::new() };
+    let text = format!("{} {first}{more}", path.display());
     let text = CString::new(text.replace('\0', "\\0")).map_err(Fault::argument)?;
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
+
+/// The largest message that implementations of protobuf read.
+const PROTOBUF_BYTES: u64 = (1 << 31) - 1;
 
 /// Why contents are not written: the file, or the model.
 enum Failed {
@@ -130,11 +133,11 @@ fn contents(
     model: &ir::Model,
     execution: &Execution,
     out: &mut dyn Write,
-    lost: &mut Vec<String>,
+    notes: &mut Vec<String>,
 ) -> Result<(), Failed> {
     if form == Form::Text {
         let found = print_model_to(model, &PrintOptions::full(), out)?;
-        lost.extend(found.diagnostics().iter().map(|found| found.message.clone()));
+        notes.extend(found.diagnostics().iter().map(|found| format!("leaves out {}", found.message)));
         return Ok(());
     }
     let encoded = encode(model, &EncodeOptions::default())?;
@@ -144,9 +147,16 @@ fn contents(
         Form::Textproto => write_text(MessageType::MODEL, pieces, execution, out)?,
         Form::Binary | Form::Text => {
             pieces.into_iter().try_for_each(|piece| out.write_all(piece))?;
+            if encoded.len() > PROTOBUF_BYTES {
+                notes.push(format!(
+                    "has {} bytes, and readers with protobuf, such as `onnx.load`, take less than 2 GiB: \
+                     `weights=\"external\"` moves weights to a file next to the model",
+                    encoded.len()
+                ));
+            }
             return Ok(());
         }
     };
-    lost.extend(losses.iter().map(ToString::to_string));
+    notes.extend(losses.iter().map(|loss| format!("leaves out {loss}")));
     Ok(())
 }

@@ -3,13 +3,13 @@
 use onnxkit::ir::{self, GraphId};
 use onnxkit::types::Interrupt;
 use onnxkit::types::tensor::Tensor as Elements;
-use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 use crate::arrow::{Column, Columns, stream_of};
 use crate::fault::{Fault, Outcome};
+use crate::lists::list_of;
 
 /// Rows of named columns. Packages for tables read it through the C stream interface of Arrow.
 #[pyclass(frozen, module = "onnxkit")]
@@ -78,12 +78,12 @@ impl Table {
         let dict = PyDict::new(py);
         for (name, column) in &self.columns {
             let column = match column {
-                Column::Flags(flags) => flags.into_bound_py_any(py)?,
-                Column::Integers(numbers) => numbers.into_bound_py_any(py)?,
-                Column::Numbers(numbers) => numbers.into_bound_py_any(py)?,
-                Column::Texts(texts) => texts.into_bound_py_any(py)?,
-                Column::TextLists(lists) => lists.into_bound_py_any(py)?,
-                Column::IntegerLists(lists) => lists.into_bound_py_any(py)?,
+                Column::Flags(flags) => list_of(py, flags)?,
+                Column::Integers(numbers) => list_of(py, numbers)?,
+                Column::Numbers(numbers) => list_of(py, numbers)?,
+                Column::Texts(texts) => list_of(py, texts)?,
+                Column::TextLists(lists) => list_of(py, lists)?,
+                Column::IntegerLists(lists) => list_of(py, lists)?,
             };
             dict.set_item(name, column)?;
         }

@@ -7,16 +7,16 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use onnxkit::types::ElemType;
 use onnxkit::types::tensor::{self, DataSource, NoData};
-use pyo3::IntoPyObjectExt as _;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::buffer::{Layout, bytes_of, export};
+use crate::buffer::{Layout, bytes_of, export, joined};
 use crate::data::of_one_call;
 use crate::dtype::DType;
 use crate::fault::{Fault, Outcome};
 use crate::json::to_py;
+use crate::lists::list_of;
 use crate::work::Work;
 
 /// A tensor. Its elements are read when they are asked for, and shared with arrays that are made of it.
@@ -200,10 +200,7 @@ impl Tensor {
     /// The bytes of the elements, as a model file has them.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = Work::default().run(py, |_| self.bytes())?;
-        PyBytes::new_with(py, bytes.len(), |out| {
-            out.copy_from_slice(&bytes);
-            Ok(())
-        })
+        joined(py, std::iter::once(&*bytes), bytes.len())
     }
 
     /// The elements as a list of numbers or strings, in the order of the memory.
@@ -213,25 +210,25 @@ impl Tensor {
         if elem == ElemType::String {
             let strings = self.tensor.strings().map_err(fault)?;
             let strings: Result<Vec<&str>, _> = strings.collect();
-            return strings.map_err(Fault::argument)?.into_bound_py_any(py);
+            return Ok(list_of(py, strings.map_err(Fault::argument)?)?.into_any());
         }
+        // What is in another file is read without the lock; the elements follow one by one.
         if elem.is_float() {
-            let numbers = Work::default()
-                .run(py, |_| Ok(self.tensor.iter_f64(&*self.data()).map_err(fault)?.collect::<Vec<f64>>()))?;
-            return numbers.into_bound_py_any(py);
+            let numbers = Work::default().run(py, |_| self.tensor.iter_f64(&*self.data()).map_err(fault))?;
+            return Ok(list_of(py, numbers)?.into_any());
         }
         if elem == ElemType::Bool {
-            let bytes = self.bytes()?;
-            let flags: Vec<bool> = bytes.iter().map(|&byte| byte != 0).collect();
-            return flags.into_bound_py_any(py);
+            let bytes = Work::default().run(py, |_| self.bytes())?;
+            return Ok(list_of(py, bytes.iter().map(|&byte| byte != 0))?.into_any());
         }
         if elem == ElemType::Uint64 {
-            let numbers = self.tensor.to_vec::<u64>(&*self.data()).map_err(fault)?;
-            return numbers.into_bound_py_any(py);
+            let numbers = Work::default()
+                .run(py, |_| self.tensor.view::<u64>(&*self.data()).map(|view| view.iter()).map_err(fault))?;
+            return Ok(list_of(py, numbers)?.into_any());
         }
         if elem.is_integer() {
-            let numbers = self.tensor.iter_i64(&*self.data()).map_err(fault)?.collect::<Vec<i64>>();
-            return numbers.into_bound_py_any(py);
+            let numbers = Work::default().run(py, |_| self.tensor.iter_i64(&*self.data()).map_err(fault))?;
+            return Ok(list_of(py, numbers)?.into_any());
         }
         self.numpy(py)?.call_method0("ravel")?.call_method0("tolist")
     }
