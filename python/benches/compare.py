@@ -209,7 +209,7 @@ def editing(model: ox.Model, load_ir: Callable[[], Any], proto: Any, runs: int) 
 
 def extract_ir(model: Any) -> None:
     value = model.graph[len(model.graph) // 2].outputs[0]
-    onnx_ir.convenience.extract(model, list(model.graph.inputs), [value])
+    onnx_ir.convenience.extract(model.graph, list(model.graph.inputs), [value])
 
 
 def extract_ours(model: ox.Model) -> None:
@@ -235,9 +235,8 @@ def whole(path: str, model: ox.Model, proto: Any, load_ir: Callable[[], Any]) ->
 
     middle = model.graph.nodes[len(model.graph.nodes) // 2].outputs[0].name
     inputs = [value.name for value in proto.graph.input]
-    inferred = onnx.ModelProto()
-    inferred.CopyFrom(proto)
-    cut = onnx.utils.Extractor(inferred)
+    # It needs the types of the values at which it cuts.
+    cut = onnx.utils.Extractor(onnx.shape_inference.infer_shapes(proto))
     edited = model.clone()
     saved = str(pathlib.Path(path).with_suffix(".saved.onnx"))
     return [
