@@ -60,14 +60,14 @@ def best(work: Callable[[Any], object], make: Callable[[], Any] = lambda: None, 
     for _ in range(runs):
         given = make()
         gc.collect()
-        start = time.process_time()
         try:
             with contextlib.redirect_stdout(io.StringIO()):
+                start = time.process_time()
                 work(given)
+                times.append(time.process_time() - start)
         except Exception as error:
             print(f"    {type(error).__name__}: {str(error)[:120]}", file=sys.stderr)
             return None
-        times.append(time.process_time() - start)
         if times[-1] > LONG:
             break
     return min(times)
