@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 pub(crate) use onnx_eval::SplitMix64;
 use onnx_eval::Value;
+use onnx_eval::generate::map_keys;
 use onnx_ir::ValueId;
 use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::tensor::Tensor;
@@ -14,7 +15,7 @@ use crate::assumption::{Assumption, Condition, Exactness};
 use crate::boundary_values::Points;
 use crate::cut::{self, Kept};
 use crate::elements::{Elements, has_many_elements, has_ties};
-use crate::equivalence::Equivalence;
+use crate::equivalence::{Equivalence, EquivalenceSide};
 use crate::pairs::Pairing;
 use crate::sweeps::Sweep;
 
@@ -472,7 +473,8 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// A value of the type of an input. Sequences have up to three elements, optionals are absent in some attempts.
+    /// A value of the type of an input. Sequences have up to three elements, optionals are absent in some attempts, and maps have
+    /// keys that an operator knows.
     fn value(
         &self,
         (number, input): (usize, ValueId),
@@ -501,6 +503,20 @@ impl<'a> Sampler<'a> {
                     }
                 }
                 Ok(Value::Sequence(Arc::new(items)))
+            }
+            TypeKind::Map { key, value: Some(item) } => {
+                // The operators that take maps are on the old side.
+                let body = self.eq.model().function(self.eq.function(EquivalenceSide::Before)).body();
+                let inner = self.eq.model().graph(body).inputs().get(number).copied().unwrap_or(input);
+                let mut entries = BTreeMap::new();
+                for known in map_keys(self.eq.model(), inner, *key) {
+                    // All keys in the first attempt, and some in the others.
+                    if attempt == 0 || rng.below(3) > 0 {
+                        let item = self.value((number, input), item, None, sizes, attempt, rng)?;
+                        entries.insert(known, item);
+                    }
+                }
+                Ok(Value::Map(Arc::new(entries)))
             }
             TypeKind::Optional(Some(_)) if attempt % 5 == 3 => Ok(Value::Optional(None)),
             TypeKind::Optional(Some(inner)) => {

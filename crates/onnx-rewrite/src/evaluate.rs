@@ -43,8 +43,17 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new(execution: &Execution, costs: &Costs) -> Self {
-        let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
-        let text = format!("<ir_version: 10, opset_import: [\"\": {latest}]> g () => () {{}}");
+        Self::at([i64::MAX; 2], execution, costs)
+    }
+
+    /// Nodes run in these versions of the default domain and of `ai.onnx.ml`, at most the latest ones.
+    pub(crate) fn at(versions: [i64; 2], execution: &Execution, costs: &Costs) -> Self {
+        let latest = |domain: Symbol| onnx_schema::latest_opset(domain).unwrap_or(1);
+        let [default, learned] = versions;
+        let default = default.min(latest(onnx_schema::domain::ONNX));
+        let learned = learned.min(latest(onnx_schema::domain::ML));
+        let imports = format!("\"\": {default}, \"ai.onnx.ml\": {learned}");
+        let text = format!("<ir_version: 10, opset_import: [{imports}]> g () => () {{}}");
         let model = parse_model(text, &ParseOptions::default()).unwrap_or_default();
         Self {
             model,
@@ -69,6 +78,20 @@ impl Scratch {
         inputs: Vec<Option<Tensor>>,
         outputs: usize,
     ) -> Result<Vec<Option<Tensor>>, Reason> {
+        let inputs: Vec<Option<Value>> = inputs.into_iter().map(|input| input.map(Value::from)).collect();
+        let results = self.run_values(["", op], attributes, &inputs, outputs)?;
+        let tensor = |value: Option<Value>| value?.tensor().map(|tensor| Tensor::clone(tensor));
+        Ok(results.into_iter().map(tensor).collect())
+    }
+
+    /// The results of an operator on values of any kind.
+    pub(crate) fn run_values(
+        &mut self,
+        [domain, op]: [&str; 2],
+        attributes: Vec<(String, AttrValue)>,
+        inputs: &[Option<Value>],
+        outputs: usize,
+    ) -> Result<Vec<Option<Value>>, Reason> {
         let graph = self.model.main_graph();
         while self.inputs.len() < inputs.len() {
             let name = format!("i{}", self.inputs.len());
@@ -77,11 +100,11 @@ impl Scratch {
         }
         let attributes: Vec<(Symbol, AttrValue)> =
             attributes.into_iter().map(|(name, value)| (self.model.intern(&name), value)).collect();
-        let op = self.model.intern(op);
+        let [domain, op] = [domain, op].map(|name| self.model.intern(name));
         let operands: Vec<Option<ValueId>> =
             inputs.iter().zip(&self.inputs).map(|(input, &value)| input.as_ref().map(|_| value)).collect();
         let mut build = self.model.build_at(Position::End(graph));
-        let mut node = build.call_symbol(Symbol::EMPTY, op);
+        let mut node = build.call_symbol(domain, op);
         for operand in operands {
             node = node.input(operand);
         }
@@ -93,40 +116,35 @@ impl Scratch {
         else {
             return Err("a node of `let` has no result".into());
         };
-        let operands: Vec<Tensor> = inputs.iter().flatten().cloned().collect();
-        let values: Vec<Option<Value>> = inputs.into_iter().map(|input| input.map(Value::from)).collect();
+        let tensor = |value: &Value| value.tensor().map(|tensor| Tensor::clone(tensor));
+        let operands: Vec<Tensor> = inputs.iter().flatten().filter_map(tensor).collect();
         let options = EvalOptions::default().with_execution(self.execution.clone());
-        let result = run_node(&self.model, node, &values, &options);
+        let result = run_node(&self.model, node, inputs, &options);
         let result = result.map_err(|failure| Reason::new(failure.diagnostic().message.clone()));
-        let tensor = |value: &Option<Value>| value.as_ref()?.tensor().map(|tensor| Tensor::clone(tensor));
-        let result = result.map(|result| result.iter().map(tensor).collect::<Vec<_>>());
-        let result = result.and_then(|result| self.settled(node, &operands, result));
+        let result = result.and_then(|results| {
+            let made: Vec<Tensor> = results.iter().flatten().filter_map(tensor).collect();
+            self.settled(node, &operands, &made).map(|()| results)
+        });
         self.model.erase_node(node)?;
         result
     }
 
-    /// The results, unless implementations may compute others.
-    fn settled(
-        &self,
-        node: NodeId,
-        operands: &[Tensor],
-        results: Vec<Option<Tensor>>,
-    ) -> Result<Vec<Option<Tensor>>, Reason> {
-        let made: Vec<Tensor> = results.iter().flatten().cloned().collect();
+    /// Whether the results are those of all implementations.
+    fn settled(&self, node: NodeId, operands: &[Tensor], made: &[Tensor]) -> Result<(), Reason> {
         let op = || self.model.str(self.model.node(node).op());
-        if are_undefined(&self.model, node, operands, &made) {
+        if are_undefined(&self.model, node, operands, made) {
             return Err(
                 format!("the standard does not define the result of `{}` for these operands", op()).into()
             );
         }
         let is_float = |tensor: &Tensor| tensor.elem().class() == ElemClass::Float;
-        let is_open = || !are_fixed(&self.model, node, Registry::STANDARD, operands, &made);
-        if self.is_exact && operands.iter().chain(&made).any(is_float) && is_open() {
+        let is_open = || !are_fixed(&self.model, node, Registry::STANDARD, operands, made);
+        if self.is_exact && operands.iter().chain(made).any(is_float) && is_open() {
             return Err(
                 format!("implementations may round the result of `{}` in different ways", op()).into()
             );
         }
-        Ok(results)
+        Ok(())
     }
 
     /// The elements of a tensor in another type.

@@ -1,13 +1,16 @@
 //! Tests of rules by running them: models are generated around the left side of a rule, and each edit is proved.
 
+mod attributes;
 mod build;
 mod choose;
 mod effects;
 mod generate;
+mod plan;
 mod related;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::collections::BTreeSet;
 
@@ -128,7 +131,9 @@ impl Test<'_> {
     fn is_complete(&self) -> bool {
         let edits: usize = self.examined.verdicts.iter().sum();
         let counted = edits.saturating_sub(self.small).saturating_add(self.small / 3);
-        let has_sizes = self.generator.due.is_empty() || self.tried >= self.options.attempts / 2;
+        let generator = &self.generator;
+        let has_all = generator.due.is_empty() && generator.due_values.is_empty();
+        let has_sizes = has_all || self.tried >= self.options.attempts / 2;
         let is_tested = counted >= self.options.edits && self.effective.len() == self.generator.dropped.len();
         has_sizes && is_tested || self.examined.failures.len() >= 3
     }
@@ -160,8 +165,7 @@ impl Test<'_> {
         }
         journal.iter().for_each(|entry| examined.count(entry));
         if !journal.is_empty() || !report.refusals.is_empty() {
-            let named = self.generator.named;
-            self.generator.due.retain(|due| Some(*due) != named);
+            self.generator.settle();
             self.effective.extend(self.generator.effective.iter().copied());
         }
         if self.generator.is_small() {

@@ -12,7 +12,8 @@ const MOST: usize = 64;
 
 /// The keys for a map that is an input of a model: those that the first operator knows that restricts them, otherwise 0, 1 and
 /// 2, or the texts of these numbers.
-pub(super) fn keys(model: &Model, input: ValueId, key: ElemType) -> Vec<MapKey> {
+#[must_use]
+pub fn keys(model: &Model, input: ValueId, key: ElemType) -> Vec<MapKey> {
     let nodes = model.value(input).uses().iter().filter_map(|used| match used.user {
         User::Node(node) if model.node(node).domain() == domain::ML => Some(node),
         _ => None,

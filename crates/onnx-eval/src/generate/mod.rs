@@ -34,6 +34,7 @@ use crate::budget;
 use crate::number::{Number, by_number};
 use crate::random::{at, mix};
 use crate::value::{MapKey, Value};
+pub use maps::keys as map_keys;
 use ranges::{Range, Ranges};
 
 /// Number of elements of a generated sequence.

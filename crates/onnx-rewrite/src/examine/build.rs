@@ -22,8 +22,13 @@ impl Generator<'_> {
     /// The model of the choices.
     pub(super) fn build(&mut self) -> Option<Model> {
         let ir_version = 10;
-        let text =
-            format!("<ir_version: {ir_version}, opset_import: [\"\": {}]> g () => () {{}}", self.version);
+        let mut imports = format!("\"\": {}", self.version);
+        let learned = onnx_schema::domain::ML;
+        if self.pattern.rule.from.nodes.iter().any(|node| node.domain == "ai.onnx.ml") {
+            let version = onnx_schema::latest_opset(learned).unwrap_or(1).min(self.until[1]);
+            imports.push_str(&format!(", \"ai.onnx.ml\": {version}"));
+        }
+        let text = format!("<ir_version: {ir_version}, opset_import: [{imports}]> g () => () {{}}");
         let mut model = parse_model(text, &ParseOptions::default()).ok()?;
         let graph = model.main_graph();
         // The same size is the same variable everywhere, or a number. In some models, all sizes are variables.
@@ -45,6 +50,7 @@ impl Generator<'_> {
             for slot in list {
                 let value = match slot {
                     Slot::Input(tensor) => Some(input(&mut model, var, &tensor, free)),
+                    Slot::Whole(_, ty) => Some(model.add_graph_input(graph, &format!("x{var}"), Some(ty))),
                     Slot::Constant(tensor) => {
                         let name = model.intern(&format!("c{var}"));
                         Some(model.add_initializer(graph, name, Constant::Dense(tensor)))
@@ -59,7 +65,9 @@ impl Generator<'_> {
         }
         for &var in &self.pattern.rule.from.outputs {
             let value = values.get(var)?.first().copied().flatten()?;
-            let output = match self.rng.chance(60) {
+            // Not every version of `Identity` takes sequences.
+            let is_tensor = self.slots.get(var)?.as_ref()?.tensor().is_some();
+            let output = match is_tensor && self.rng.chance(60) {
                 true => identity(&mut model, value).ok()?,
                 false => value,
             };
@@ -73,8 +81,9 @@ impl Generator<'_> {
 
     fn add(&mut self, model: &mut Model, chosen: &Chosen, values: &mut [Vec<Option<ValueId>>]) -> Option<()> {
         let node = self.pattern.rule.from.nodes.get(chosen.node)?;
-        let op = model.names().get(&node.op)?;
-        let schema = onnx_schema::lookup(Symbol::EMPTY, op, self.version)?;
+        let (domain, op) = (onnx_schema::domain_symbol(&node.domain)?, onnx_schema::op_symbol(&node.op)?);
+        let version = model.opset_version(domain)?;
+        let schema = onnx_schema::lookup(domain, op, version)?;
         let mut form = Form::default();
         let tensors = |value: ValueId, model: &Model| model.constant_tensor(value).cloned();
         let mut arguments = Vec::new();
@@ -106,7 +115,7 @@ impl Generator<'_> {
             form.attributes.into_iter().map(|(name, value)| (model.intern(&name), value)).collect();
         let present: Vec<bool> = node.outputs.iter().map(Option::is_some).collect();
         let mut build = model.build_at(Position::End(graph));
-        let outputs = make(&mut build, op, operands, attributes, &present).ok()?;
+        let outputs = make(&mut build, (domain, op), operands, attributes, &present).ok()?;
         for (var, value) in node.outputs.iter().zip(outputs) {
             if let Some(var) = var {
                 *values.get_mut(*var)? = vec![value];
@@ -120,8 +129,11 @@ impl Generator<'_> {
         node.operands.iter().enumerate().all(|(index, operand)| {
             let Operand::Var(var) = operand else { return true };
             let slot = self.slots.get(*var).and_then(Option::as_ref);
-            match (slot.and_then(Slot::tensor), schema.input_for(index)) {
-                (Some(tensor), Some(formal)) => schema.types_of(formal).contains_tensor(tensor.elem()),
+            match (slot, schema.input_for(index)) {
+                (Some(Slot::Whole(_, ty)), Some(formal)) => schema.types_of(formal).contains_type(ty),
+                (Some(slot), Some(formal)) => {
+                    slot.tensor().is_none_or(|tensor| schema.types_of(formal).contains_tensor(tensor.elem()))
+                }
                 _ => true,
             }
         })
@@ -147,12 +159,12 @@ fn place_constants(model: &mut Model, operands: Vec<Argument>, node: usize) -> V
 
 fn make(
     build: &mut Builder<'_>,
-    op: Symbol,
+    (domain, op): (Symbol, Symbol),
     operands: Vec<Option<ValueId>>,
     attributes: Vec<(Symbol, AttrValue)>,
     present: &[bool],
 ) -> Result<Vec<Option<ValueId>>, EditError> {
-    let mut node = build.call_symbol(Symbol::EMPTY, op);
+    let mut node = build.call_symbol(domain, op);
     for operand in operands {
         node = node.input(operand);
     }

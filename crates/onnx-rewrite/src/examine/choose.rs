@@ -325,7 +325,7 @@ fn attribute_of_kind(rng: &mut Rng, op: &str, formal: &FormalAttribute) -> Optio
 }
 
 /// The words that a string attribute can be in the latest version.
-fn words(op: &str, name: &str) -> &'static [&'static str] {
+pub(super) fn words(op: &str, name: &str) -> &'static [&'static str] {
     match (op, name) {
         (_, "approximate") => &["none", "tanh"],
         // The sizes of windows and paddings are chosen for themselves.
@@ -344,6 +344,7 @@ fn words(op: &str, name: &str) -> &'static [&'static str] {
         ("ScatterElements" | "ScatterND", "reduction") => &["none", "add", "mul", "max", "min"],
         (_, "reduction") => &["mean", "sum", "none"],
         ("StringNormalizer", "case_change_action") => &["NONE", "LOWER", "UPPER"],
+        ("LinearAttention", "update_rule") => &["linear", "gated", "delta", "gated_delta"],
         ("StringSplit", "delimiter") => &["", " ", ",", "ab"],
         ("RegexFullMatch", "pattern") => &["[a-z]*", "[A-Za-z]+", ".*", "a.*", "[0-9]+", "a|b"],
         _ => &[],
@@ -447,12 +448,83 @@ pub(super) fn is_positive(name: &str) -> bool {
     matches!(name, "var" | "input_var" | "scale" | "x_scale" | "y_scale" | "a_scale" | "b_scale")
 }
 
+/// The set that the numbers of a tensor are of: conditions of rules are about the least or the greatest element, or about all of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Any,
+    Equal,
+    /// No number is less than this bound, or none is greater, and one is the bound.
+    Least(i8),
+    Greatest(i8),
+    /// Zeros and ones.
+    Bits,
+    Integers,
+    /// A few numbers in ascending order, again and again.
+    Ascending,
+}
+
+impl Style {
+    const ALL: [Self; 10] = [
+        Self::Least(0),
+        Self::Least(1),
+        Self::Greatest(0),
+        Self::Greatest(1),
+        Self::Greatest(-1),
+        Self::Bits,
+        Self::Bits,
+        Self::Integers,
+        Self::Integers,
+        Self::Ascending,
+    ];
+
+    fn choose(rng: &mut Rng) -> Self {
+        match rng.below(100) {
+            0..15 => Self::Equal,
+            15..40 => rng.pick(&Self::ALL).unwrap_or(Self::Any),
+            _ => Self::Any,
+        }
+    }
+
+    fn apply(self, rng: &mut Rng, numbers: &mut [f64]) {
+        let bound_at = rng.below(numbers.len());
+        let set_bound = |numbers: &mut [f64], bound: f64| {
+            numbers.get_mut(bound_at).into_iter().for_each(|number| *number = bound);
+        };
+        match self {
+            Self::Any => {}
+            Self::Equal => {
+                let first = numbers.first().copied().unwrap_or(0.0);
+                numbers.fill(first);
+            }
+            Self::Least(bound) => {
+                let bound = f64::from(bound);
+                numbers.iter_mut().for_each(|number| *number = bound + number.abs());
+                set_bound(numbers, bound);
+            }
+            Self::Greatest(bound) => {
+                let bound = f64::from(bound);
+                numbers.iter_mut().for_each(|number| *number = bound - number.abs());
+                set_bound(numbers, bound);
+            }
+            Self::Bits => numbers.iter_mut().for_each(|number| *number = f64::from(u8::from(*number > 0.0))),
+            Self::Integers => numbers.iter_mut().for_each(|number| *number = (*number * 2.0).trunc()),
+            Self::Ascending => {
+                let begin = rng.below(4) as f64 - 2.0;
+                numbers
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(index, number)| *number = begin + (index % 5) as f64);
+            }
+        }
+    }
+}
+
 /// A tensor with small numbers.
 pub(super) fn data(rng: &mut Rng, name: &str, sizes: &[i64], elem: ElemType) -> Option<Tensor> {
     let count = sizes.iter().try_fold(1_i64, |count, &size| count.checked_mul(size))?;
     let count = usize::try_from(count).ok().filter(|&count| count <= 4096)?;
     let is_positive = is_positive(name);
-    let zero_free = rng.chance(50);
+    let zero_free = elem != ElemType::Bool && rng.chance(50);
     // The neutral elements of scales, offsets and paddings.
     let is_one = matches!(name, "scale" | "Scale") && rng.chance(40);
     let is_zero = matches!(name, "constant_value" | "B" | "y_zero_point" | "x_zero_point") && rng.chance(60);
@@ -463,14 +535,14 @@ pub(super) fn data(rng: &mut Rng, name: &str, sizes: &[i64], elem: ElemType) -> 
             () if is_zero => 0.0,
             () if is_one => 1.0,
             () if is_positive => number.abs() + 0.25,
+            () if elem == ElemType::Bool => f64::from(u8::from(number > 0.0)),
             () if zero_free && number == 0.0 => 1.0,
             () => number,
         });
     }
-    // Often, all elements are equal.
-    if rng.chance(15) {
-        let first = numbers.first().copied().unwrap_or(0.0);
-        numbers.iter_mut().for_each(|number| *number = first);
+    let style = Style::choose(rng);
+    if !is_positive || style == Style::Equal || matches!(style, Style::Least(1)) {
+        style.apply(rng, &mut numbers);
     }
     Tensor::from_slice(sizes.iter().copied(), &numbers).ok().filter(|_| elem != ElemType::String)
 }

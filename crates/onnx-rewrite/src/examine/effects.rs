@@ -1,11 +1,12 @@
 //! Attributes that a rule drops: each must have an effect on a generated model, or nothing was tested.
 
+use onnx_eval::Value;
 use onnx_ir::AttrValue;
 use onnx_schema::Schema;
-use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::tensor::NoData;
 
 use super::choose;
-use super::generate::Generator;
+use super::generate::{Generator, tensor_of};
 use crate::ast::{AttributeTerm, Operand, Rule, Var};
 
 /// An attribute of the left side that nothing else names: the node, and the name.
@@ -59,10 +60,10 @@ impl Generator<'_> {
         index: usize,
         schema: &Schema,
         attributes: &[(String, AttrValue)],
-        operands: &[Option<Tensor>],
-        results: &[Option<Tensor>],
+        operands: &[Option<Value>],
+        results: &[Option<Value>],
     ) {
-        let first = operands.first().and_then(Option::as_ref).map(|tensor| tensor.dims().to_vec());
+        let first = operands.first().and_then(tensor_of).map(|tensor| tensor.dims().to_vec());
         for number in 0..self.dropped.len() {
             let Some(dropped) = self.dropped.get(number).filter(|dropped| dropped.node == index).cloned()
             else {
@@ -80,7 +81,8 @@ impl Generator<'_> {
                 };
                 others.push((dropped.name, value));
             }
-            let run = self.scratch.run(&dropped.op, others, operands.to_vec(), results.len());
+            let name = [schema.domain_name(), dropped.op.as_str()];
+            let run = self.scratch.run_values(name, others, operands, results.len());
             if !run.is_ok_and(|run| run.iter().zip(results).all(|(a, b)| is_same(a.as_ref(), b.as_ref()))) {
                 self.effective.push(number);
             }
@@ -88,9 +90,10 @@ impl Generator<'_> {
     }
 }
 
-/// Returns `true` if two tensors have the same type and elements; NaNs are the same.
-fn is_same(a: Option<&Tensor>, b: Option<&Tensor>) -> bool {
+/// Returns `true` if two values have the same type and elements; NaNs are the same.
+fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
+    let (Some(a), Some(b)) = (a.tensor(), b.tensor()) else { return a == b };
     if a.elem() != b.elem() || a.dims() != b.dims() {
         return false;
     }

@@ -1,17 +1,20 @@
 //! Models around the left side of a rule: its nodes run on the chosen operands while they are chosen, so that the model runs.
 
+use onnx_eval::Value;
 use onnx_ir::{AttrValue, Model};
 use onnx_pass::Exactness;
 use onnx_schema::{FormalType, Schema};
 use onnx_types::tensor::{NoData, Tensor};
-use onnx_types::{ElemType, Execution};
+use onnx_types::{ElemType, Execution, Type};
 
+use super::attributes::{self, DueValue};
 use super::choose::{self, Rng};
 use super::effects::{self, Dropped};
-use super::sizes;
-use crate::ast::{Arity, AttributeTerm, Condition, Elems, FlatNode, Operand, Var};
+use super::plan::{Plan, Planned};
+use super::{sizes, whole};
+use crate::ast::{Arity, Condition, Elems, FlatNode, Operand, Var};
 use crate::condition::is_of;
-use crate::evaluate::{Scratch, as_kind, of_literal};
+use crate::evaluate::{Scratch, of_literal};
 use crate::pattern::Pattern;
 
 /// Tries to choose the operands of one node.
@@ -22,17 +25,29 @@ const TRIES: usize = 12;
 pub(super) enum Slot {
     Input(Tensor),
     Constant(Tensor),
+    /// A sequence, an optional value or a map, with its type.
+    Whole(Value, Type),
     /// The result of a node.
-    Result(Tensor),
+    Result(Value),
     Rest(Vec<Tensor>),
     Attribute(Tensor),
     Omitted,
 }
 
 impl Slot {
-    pub(super) const fn tensor(&self) -> Option<&Tensor> {
+    pub(super) fn tensor(&self) -> Option<&Tensor> {
         match self {
-            Self::Input(tensor) | Self::Constant(tensor) | Self::Result(tensor) => Some(tensor),
+            Self::Input(tensor) | Self::Constant(tensor) => Some(tensor),
+            Self::Result(value) => value.tensor().map(AsRef::as_ref),
+            _ => None,
+        }
+    }
+
+    /// The value of an operand; `None` if there is none, or if there are several.
+    fn value(&self) -> Option<Value> {
+        match self {
+            Self::Input(tensor) | Self::Constant(tensor) => Some(Value::from(tensor.clone())),
+            Self::Whole(value, _) | Self::Result(value) => Some(value.clone()),
             _ => None,
         }
     }
@@ -59,12 +74,21 @@ pub(super) struct Chosen {
     pub(super) operands: Vec<Option<Tensor>>,
 }
 
+/// The tensor that an operand is.
+pub(super) fn tensor_of(operand: &Option<Value>) -> Option<&Tensor> {
+    operand.as_ref()?.tensor().map(AsRef::as_ref)
+}
+
 pub(super) struct Generator<'a> {
     pub(super) pattern: &'a Pattern,
     pub(super) rng: Rng,
     pub(super) scratch: Scratch,
     pub(super) version: i64,
-    elem: ElemType,
+    pub(super) elem: ElemType,
+    /// The last versions of the default domain and of `ai.onnx.ml` in which no operator of the left side is deprecated.
+    pub(super) until: [i64; 2],
+    /// What is chosen before the operands of the node.
+    pub(super) plan: Plan,
     /// Number of models that were begun.
     turn: usize,
     /// Constants are at the limits of their types.
@@ -77,8 +101,12 @@ pub(super) struct Generator<'a> {
     pub(super) turn_of_due: usize,
     /// The one of these that the model has.
     pub(super) named: Option<(i64, bool)>,
+    /// The values of attributes that no model has had that the rule edits.
+    pub(super) due_values: Vec<DueValue>,
+    /// The index of the one of these that the model has.
+    pub(super) named_value: Option<usize>,
     /// Number of groups of the convolution that is chosen, if its channels can be divided into as many.
-    groups: i64,
+    pub(super) groups: i64,
     /// `Slice` takes one half of the last axis, the second one if this is `true`.
     pub(super) half: Option<bool>,
     /// What the next `Slice` takes, and whether all take the same.
@@ -98,13 +126,18 @@ pub(super) struct Generator<'a> {
 
 impl<'a> Generator<'a> {
     pub(super) fn new(pattern: &'a Pattern, execution: &Execution) -> Self {
+        let until = until(pattern);
         let mut generator = Self {
+            until,
+            plan: Plan::default(),
             due: Vec::new(),
             turn_of_due: 0,
             named: None,
+            due_values: attributes::due_values(&pattern.rule),
+            named_value: None,
             pattern,
             rng: Rng::new(execution.seed ^ 0x5eed),
-            scratch: Scratch::new(execution, &crate::cost::Costs::standard()),
+            scratch: Scratch::at(until, execution, &crate::cost::Costs::standard()),
             version: 0,
             elem: ElemType::Float,
             turn: 0,
@@ -128,20 +161,21 @@ impl<'a> Generator<'a> {
     /// A model that contains the left side and runs; `None` if the choices do not fit.
     pub(super) fn model(&mut self) -> Option<Model> {
         const VERSIONS: [i64; 9] = [9, 11, 13, 13, 17, 18, 21, 23, i64::MAX];
-        let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1);
-        self.version = self.rng.pick(&VERSIONS)?.clamp(self.pattern.rule.since, latest);
+        let latest = onnx_schema::latest_opset(onnx_schema::domain::ONNX).unwrap_or(1).min(self.until[0]);
+        self.version = self.rng.pick(&VERSIONS)?.clamp(self.pattern.rule.since.min(latest), latest);
         // Every other model has an element type that is not `float`, each in turn: few edits suffice for all of them.
         self.turn = self.turn.wrapping_add(1);
         let others = choose::OTHER_ELEMS;
         self.elem = match self.turn % 2 {
             0 => *others.get((self.turn / 2) % others.len())?,
+            _ if self.turn % 16 == 7 => ElemType::String,
             _ => ElemType::Float,
         };
         self.has_limits = self.rng.chance(40);
         self.equal = self.rng.chance(35).then(|| self.rng.pick(&[2, 2, 3, 3, 4])).flatten();
         self.slots = vec![None; self.pattern.rule.names.len()];
         self.chosen.clear();
-        self.named = None;
+        (self.named, self.named_value) = (None, None);
         self.effective.clear();
         (self.unmade, self.failure) = (None, None);
         self.half = (self.slices_one_value_twice() && self.rng.chance(50)).then_some(false);
@@ -174,15 +208,15 @@ impl<'a> Generator<'a> {
     /// Returns `true` if the results of the left side have at most one element each.
     pub(super) fn is_small(&self) -> bool {
         let results = self.pattern.rule.from.outputs.iter();
-        let mut tensors = results.filter_map(|&var| self.slots.get(var)?.as_ref()?.tensor());
-        tensors.all(|tensor| tensor.element_count().is_some_and(|count| count <= 1))
+        let mut slots = results.filter_map(|&var| self.slots.get(var)?.as_ref());
+        slots.all(|slot| slot.tensor().and_then(Tensor::element_count).is_some_and(|count| count <= 1))
     }
 
     /// Why a model was not generated, after [`Generator::model`] has returned `None`.
     pub(super) fn difficulty(&self) -> String {
         let node = self.unmade.and_then(|index| self.pattern.rule.from.nodes.get(index));
         let Some(node) = node else { return "the chosen nodes are not a valid model".to_owned() };
-        if !node.domain.is_empty() {
+        if !node.domain.is_empty() && node.domain != "ai.onnx.ml" {
             return format!("`{}` of the domain `{}` has no kernel", node.op, node.domain);
         }
         let reason = self.failure.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -209,34 +243,43 @@ impl<'a> Generator<'a> {
         all.collect()
     }
 
+    /// The schema of a node in the last version in which no operator of the left side is deprecated.
+    fn schema(&self, node: &FlatNode) -> Option<&'static Schema> {
+        let until = match node.domain.as_str() {
+            "" => self.until[0],
+            "ai.onnx.ml" => self.until[1],
+            _ => return None,
+        };
+        onnx_schema::lookup_by_name(&node.domain, &node.op, until)
+    }
+
     fn choose(&mut self, index: usize) -> Option<()> {
         let node = self.pattern.rule.from.nodes.get(index)?;
-        let schema = onnx_schema::lookup_by_name(&node.domain, &node.op, i64::MAX)?;
-        if !node.domain.is_empty() {
-            return None;
-        }
-        let mut operands: Vec<Option<Tensor>> = Vec::new();
+        let schema = self.schema(node)?;
+        let mut operands: Vec<Option<Value>> = Vec::new();
         let mut literals: Vec<Option<Tensor>> = Vec::new();
         let count = self.rng.below(2).saturating_add(1);
         self.groups = self.wanted_groups(node);
+        self.plan = self.plan(node, schema)?;
         for (place, operand) in node.operands.iter().enumerate() {
-            let (mut tensors, literal) = match operand {
+            let (mut values, literal) = match operand {
                 Operand::Omitted => (vec![None], None),
                 Operand::Literal(literal) => {
                     let tensor = self.literal(literal, schema, place, &operands)?;
-                    (vec![Some(tensor.clone())], Some(tensor))
+                    (vec![Some(Value::from(tensor.clone()))], Some(tensor))
                 }
                 Operand::Rest(var) => (self.rest(*var, node, schema, place, &operands)?, None),
                 Operand::Var(var) | Operand::Default(var, _) => {
                     (vec![self.variable(*var, node, schema, place, &operands, count)?], None)
                 }
             };
-            operands.append(&mut tensors);
+            operands.append(&mut values);
             literals.push(literal);
         }
-        let dims = |place: usize| Some(operands.get(place)?.as_ref()?.dims().to_vec());
+        let dims = |place: usize| Some(tensor_of(operands.get(place)?)?.dims().to_vec());
         let attributes = self.attributes(node, schema, &dims(0).unwrap_or_default(), dims(1).as_deref())?;
-        let ran = self.scratch.run(&node.op, attributes.clone(), operands.clone(), node.outputs.len());
+        let name = [node.domain.as_str(), node.op.as_str()];
+        let ran = self.scratch.run_values(name, attributes.clone(), &operands, node.outputs.len());
         let results = match ran {
             Ok(results) => results,
             Err(reason) => {
@@ -259,7 +302,7 @@ impl<'a> Generator<'a> {
         literal: &crate::ast::Literal,
         schema: &Schema,
         place: usize,
-        before: &[Option<Tensor>],
+        before: &[Option<Value>],
     ) -> Option<Tensor> {
         let elem = self.elem_of(schema, place, before)?;
         let tensor = self.scratch.convert(of_literal(literal), elem).ok()?;
@@ -267,7 +310,7 @@ impl<'a> Generator<'a> {
             return Some(tensor);
         }
         // A splat of sizes that broadcast.
-        let first = before.first().cloned().flatten()?.dims().to_vec();
+        let first = before.first().and_then(tensor_of)?.dims().to_vec();
         let sizes = sizes::other_sizes(&mut self.rng, "", "", &first, None, 1);
         let number = tensor.iter_f64(&NoData).ok()?.next()?;
         self.scratch.convert(Tensor::splat(sizes, number).ok()?, elem).ok()
@@ -279,25 +322,28 @@ impl<'a> Generator<'a> {
         node: &FlatNode,
         schema: &Schema,
         place: usize,
-        before: &[Option<Tensor>],
-    ) -> Option<Vec<Option<Tensor>>> {
+        before: &[Option<Value>],
+    ) -> Option<Vec<Option<Value>>> {
         let count = self.rng.below(4);
-        let mut tensors = Vec::new();
+        let mut tensors: Vec<Tensor> = Vec::new();
         for _ in 0..count {
-            let known: Vec<Option<Tensor>> =
-                before.iter().cloned().chain(tensors.iter().cloned().map(Some)).collect();
+            let made = tensors.iter().cloned().map(|tensor| Some(Value::from(tensor)));
+            let known: Vec<Option<Value>> = before.iter().cloned().chain(made).collect();
             let is_first = known.is_empty();
             let elem = self.elem_of(schema, place, &known)?;
-            let sizes = if is_first {
+            let planned = schema.input_for(place).and_then(|formal| self.plan.operand(formal.name));
+            let sizes = if let Some(Planned::Sizes(sizes, _)) = planned {
+                sizes
+            } else if is_first {
                 sizes::first_sizes(&mut self.rng, &node.op, self.equal)
             } else {
-                let first = known.first().cloned().flatten()?.dims().to_vec();
+                let first = known.first().and_then(tensor_of)?.dims().to_vec();
                 sizes::other_sizes(&mut self.rng, &node.op, "", &first, None, 1)
             };
             tensors.push(self.data("", &sizes, elem)?);
         }
         *self.slots.get_mut(var)? = Some(Slot::Rest(tensors.clone()));
-        Some(tensors.into_iter().map(Some).collect())
+        Some(tensors.into_iter().map(|tensor| Some(Value::from(tensor))).collect())
     }
 
     fn variable(
@@ -306,22 +352,81 @@ impl<'a> Generator<'a> {
         node: &FlatNode,
         schema: &Schema,
         place: usize,
-        before: &[Option<Tensor>],
+        before: &[Option<Value>],
         count: usize,
-    ) -> Option<Option<Tensor>> {
+    ) -> Option<Option<Value>> {
         match self.slots.get(var)? {
             Some(Slot::Omitted) => return Some(None),
-            Some(slot) => return slot.tensor().cloned().map(Some),
+            Some(slot) => return slot.value().map(Some),
             None => {}
         }
         let arity =
             self.pattern.rule.from.inputs.iter().find(|(other, _)| *other == var).map(|(_, arity)| *arity);
-        if arity == Some(Arity::Optional) && self.rng.chance(35) {
+        let formal = schema.input_for(place)?;
+        let planned = self.plan.operand(formal.name);
+        let is_omitted = match planned {
+            Some(Planned::Omitted) => true,
+            Some(_) => false,
+            None => self.rng.chance(35),
+        };
+        if arity == Some(Arity::Optional) && is_omitted {
             *self.slots.get_mut(var)? = Some(Slot::Omitted);
             return Some(None);
         }
+        if let Some(slot) = self.planned(var, schema, place, before, planned)? {
+            *self.slots.get_mut(var)? = Some(slot.clone());
+            return slot.value().map(Some);
+        }
+        let slot = self.tensor(var, node, schema, place, before, count)?;
+        *self.slots.get_mut(var)? = Some(slot.clone());
+        slot.value().map(Some)
+    }
+
+    /// An operand that is planned, or that cannot be a tensor; `Some(None)` if it is neither.
+    fn planned(
+        &mut self,
+        var: Var,
+        schema: &Schema,
+        place: usize,
+        before: &[Option<Value>],
+        planned: Option<Planned>,
+    ) -> Option<Option<Slot>> {
+        let (tensor, is_constant) = match planned {
+            Some(Planned::Whole(value)) => {
+                let ty = whole::type_of(&value)?;
+                return Some(Some(Slot::Whole(value, ty)));
+            }
+            Some(Planned::Sizes(sizes, elem)) => {
+                let elem = elem.map_or_else(|| self.elem_for(var, schema, place, before), Some)?;
+                let (name, is_constant) = (schema.input_for(place)?.name, self.is_constant(var, false));
+                let sizes = self.conditioned(var, sizes);
+                (self.variable_data(name, &sizes, elem, is_constant)?, is_constant)
+            }
+            Some(Planned::Elements(tensor)) => {
+                let elem = self.elem_for(var, schema, place, before)?;
+                (self.scratch.convert(tensor, elem).ok()?, self.is_constant(var, true))
+            }
+            _ => {
+                let types = schema.types_of(schema.input_for(place)?);
+                let whole = whole::value(&mut self.rng, types, self.elem, &mut self.scratch);
+                return Some(whole.map(|(value, ty)| Slot::Whole(value, ty)));
+            }
+        };
+        Some(Some(if is_constant { Slot::Constant(tensor) } else { Slot::Input(tensor) }))
+    }
+
+    /// An operand that is a tensor.
+    fn tensor(
+        &mut self,
+        var: Var,
+        node: &FlatNode,
+        schema: &Schema,
+        place: usize,
+        before: &[Option<Value>],
+        count: usize,
+    ) -> Option<Slot> {
         let name = schema.input_for(place)?.name;
-        let first = before.first().cloned().flatten().map(|tensor| tensor.dims().to_vec());
+        let first = before.first().and_then(tensor_of).map(|tensor| tensor.dims().to_vec());
         let elem = self.elem_for(var, schema, place, before)?;
         let known = first.as_deref().unwrap_or_default();
         let parameter = self.related(&node.op, name, known);
@@ -340,7 +445,7 @@ impl<'a> Generator<'a> {
                 self.variable_data(name, &sizes, elem, is_constant)?
             }
             (_, Some(first)) => {
-                let weight = before.get(1).cloned().flatten().map(|tensor| tensor.dims().to_vec());
+                let weight = before.get(1).and_then(tensor_of).map(|tensor| tensor.dims().to_vec());
                 let (op, weight) = (&node.op, weight.as_deref());
                 let groups = sizes::groups(op, first, weight, self.groups);
                 let sizes = sizes::other_sizes(&mut self.rng, op, name, first, weight, groups);
@@ -348,12 +453,7 @@ impl<'a> Generator<'a> {
                 self.variable_data(name, &sizes, elem, is_constant)?
             }
         };
-        let slot = match is_constant {
-            true => Slot::Constant(tensor.clone()),
-            false => Slot::Input(tensor.clone()),
-        };
-        *self.slots.get_mut(var)? = Some(slot);
-        Some(Some(tensor))
+        Some(if is_constant { Slot::Constant(tensor) } else { Slot::Input(tensor) })
     }
 
     fn is_constant(&mut self, var: Var, is_parameter: bool) -> bool {
@@ -403,18 +503,24 @@ impl<'a> Generator<'a> {
     }
 
     /// The element type of an operand: that of one with the same type variable, or the one of the model.
-    fn elem_of(&self, schema: &Schema, place: usize, before: &[Option<Tensor>]) -> Option<ElemType> {
+    fn elem_of(&self, schema: &Schema, place: usize, before: &[Option<Value>]) -> Option<ElemType> {
         let formal = schema.input_for(place)?;
         if let FormalType::Variable(_) = formal.ty {
             let same = before
                 .iter()
                 .enumerate()
                 .filter(|(other, _)| schema.input_for(*other).is_some_and(|other| other.ty == formal.ty));
-            if let Some(elem) = same.filter_map(|(_, tensor)| tensor.as_ref()).map(Tensor::elem).next() {
+            if let Some(elem) = same.filter_map(|(_, value)| tensor_of(value)).map(Tensor::elem).next() {
                 return Some(elem);
             }
         }
+        // The elements of a sequence have the type of what is inserted.
+        let is_whole = |value: &&Value| value.tensor().is_none();
         let types = schema.types_of(formal);
+        let of_whole = before.iter().flatten().find(is_whole).and_then(whole::elem);
+        if let Some(elem) = of_whole.filter(|&elem| types.contains_tensor(elem)) {
+            return Some(elem);
+        }
         let others = [
             ElemType::Float,
             ElemType::Int64,
@@ -434,7 +540,7 @@ impl<'a> Generator<'a> {
         var: Var,
         schema: &Schema,
         place: usize,
-        before: &[Option<Tensor>],
+        before: &[Option<Value>],
     ) -> Option<ElemType> {
         let elem = self.elem_of(schema, place, before)?;
         // The formula of `RMSNormalization` is a product of operands of one type, although its signature has two.
@@ -457,63 +563,23 @@ impl<'a> Generator<'a> {
         let common: Vec<ElemType> = all.iter().filter(is_common).copied().collect();
         self.rng.pick(&common).or_else(|| self.rng.pick(&all)).or(Some(elem))
     }
-
-    fn attributes(
-        &mut self,
-        node: &FlatNode,
-        schema: &Schema,
-        first: &[i64],
-        weight: Option<&[i64]>,
-    ) -> Option<Vec<(String, AttrValue)>> {
-        let groups = sizes::groups(&node.op, first, weight, self.groups);
-        let of_weights = |name: &str| choose::of_weights(&node.op, name, weight, groups);
-        let mut attributes = Vec::new();
-        for (name, term) in &node.attributes {
-            match term {
-                AttributeTerm::Value(value) => {
-                    let is_operand = schema.attributes().iter().all(|formal| formal.text() != name);
-                    if is_operand {
-                        return None;
-                    }
-                    attributes.push((name.clone(), as_kind(value.clone(), schema, name)));
-                }
-                AttributeTerm::Var(var) => {
-                    if let Some(Some(Slot::Attribute(known))) = self.slots.get(*var) {
-                        let kind = schema.attributes().iter().find(|formal| formal.text() == name)?.kind;
-                        attributes.push((name.clone(), crate::effective::to_value(known, kind)?));
-                        continue;
-                    }
-                    let formal = schema.attributes().iter().find(|formal| formal.text() == name)?;
-                    let is_needed = formal.is_required || name == "group" && groups > 1;
-                    if !is_needed && self.rng.chance(25) {
-                        continue;
-                    }
-                    let value = of_weights(name);
-                    let value =
-                        value.or_else(|| choose::attribute(&mut self.rng, &node.op, formal, first))?;
-                    *self.slots.get_mut(*var)? = Some(Slot::Attribute(value.to_tensor()?));
-                    attributes.push((name.clone(), value));
-                }
-            }
-        }
-        if node.is_open {
-            for formal in schema.attributes() {
-                let is_named = attributes.iter().any(|(other, _)| other == formal.text());
-                let is_needed = formal.is_required || (formal.text() == "group" && groups > 1);
-                if !is_named && (is_needed || self.rng.chance(40)) {
-                    let value = of_weights(formal.text());
-                    let value = value.or_else(|| choose::attribute(&mut self.rng, &node.op, formal, first));
-                    attributes.extend(value.map(|value| (formal.text().to_owned(), value)));
-                }
-            }
-        }
-        Some(attributes)
-    }
 }
 
 /// Returns `true` if no operand before one has its type variable.
-fn has_own_type(schema: &Schema, place: usize, before: &[Option<Tensor>]) -> bool {
+fn has_own_type(schema: &Schema, place: usize, before: &[Option<Value>]) -> bool {
     let Some(formal) = schema.input_for(place) else { return false };
     let has_same = |other: usize| schema.input_for(other).is_some_and(|other| other.ty == formal.ty);
     matches!(formal.ty, FormalType::Variable(_)) && !(0..before.len()).any(has_same)
+}
+
+/// The last versions of the default domain and of `ai.onnx.ml` in which no operator of the left side is deprecated.
+fn until(pattern: &Pattern) -> [i64; 2] {
+    ["", "ai.onnx.ml"].map(|domain| {
+        let own = pattern.rule.from.nodes.iter().filter(|node| node.domain == domain);
+        let deprecated = own.filter_map(|node| {
+            let latest = onnx_schema::lookup_by_name(domain, &node.op, i64::MAX)?;
+            latest.is_deprecated().then(|| latest.since_version().saturating_sub(1))
+        });
+        deprecated.min().unwrap_or(i64::MAX)
+    })
 }

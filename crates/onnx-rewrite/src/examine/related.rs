@@ -128,6 +128,8 @@ impl Generator<'_> {
                     _ => None,
                 }),
         );
+        // Indices count from the end, too.
+        numbers.iter_mut().for_each(|number| *number = number.saturating_abs());
         numbers.retain(|number| (3..=2048).contains(number));
         numbers
     }

@@ -9,3 +9,4 @@ mod format;
 mod idioms;
 mod idioms_of_runtimes;
 mod mistakes;
+mod planned;
