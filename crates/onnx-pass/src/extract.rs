@@ -1,10 +1,14 @@
 //! The equivalence of a patch: the computation between tapped and replaced values, before and after.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hasher as _};
+
+use foldhash::fast::{FixedState, RandomState};
 use onnx_ir::{Constant, Def, GraphId, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::expr::ExprTable;
-use onnx_types::tensor::{DataSource, Tensor, TensorError};
+use onnx_types::tensor::{DataSource, Tensor};
 use onnx_types::{Dim, ElemClass, Interrupt, Symbol, Type};
 
 use crate::assumption::{Assumption, Condition, Exactness};
@@ -13,7 +17,7 @@ use crate::equivalence::{DOMAIN, Equivalence, Labels, SIDES};
 use crate::keys::{KeyMap, KeySet};
 use crate::query::label;
 use crate::sample::SMALL;
-use crate::transfer::{Transfer, Unsupported};
+use crate::transfer::{Transfer, Unsupported, in_memory};
 use crate::used_elements::Used;
 
 /// Integer, Boolean and string constants of at most this many elements stay constants in the equivalence, although the
@@ -88,8 +92,10 @@ struct Collector<'a> {
     region: &'a Region<'a>,
     decisions: KeyMap<ValueId, Decision>,
     inputs: Vec<ValueId>,
-    /// Constants that are equal to an input before them, with its index: they are the same input.
-    equal: Vec<(ValueId, usize)>,
+    /// For each input, the constants after it that are equal to it: they are the same input.
+    equal: Vec<Vec<ValueId>>,
+    /// The inputs that are constants, by the hashes of their elements.
+    constants: HashMap<u64, Vec<usize>, RandomState>,
     /// Number of nodes of both sides.
     count: usize,
 }
@@ -97,7 +103,8 @@ struct Collector<'a> {
 /// The equivalence of a region, and the values that are its inputs.
 pub(crate) fn extract(region: &Region<'_>) -> Result<(Equivalence, Vec<ValueId>), Unsupported> {
     let (decisions, inputs, equal) = (KeyMap::default(), Vec::new(), Vec::new());
-    let mut collector = Collector { region, decisions, inputs, equal, count: 0 };
+    let mut collector =
+        Collector { region, decisions, inputs, equal, constants: HashMap::default(), count: 0 };
     let before = collector.side(false)?;
     let after = collector.side(true)?;
     let transfer = Transfer::new(region.model, region.exprs, region.registry);
@@ -202,22 +209,30 @@ impl Collector<'_> {
         let decision = self.decide_first(value, is_root, deriving)?;
         let is_new = self.decisions.insert(value, decision) != Some(decision);
         if is_new && decision == Decision::Input {
-            match self.equal_input(value) {
-                Some(index) => self.equal.push((value, index)),
-                None => self.inputs.push(value),
-            }
+            self.add_input(value);
         }
         Ok(decision)
     }
 
-    /// The index of the input that is a constant with the elements of this one.
-    fn equal_input(&self, value: ValueId) -> Option<usize> {
-        let model = self.region.model;
-        let constant = model.constant_tensor(value)?;
-        self.inputs.iter().position(|&input| {
-            let other = model.constant_tensor(input);
-            other.is_some_and(|other| other.same_meaning(constant, self.region.data))
-        })
+    /// Adds a value to the inputs, or to the constants that are equal to one of them.
+    fn add_input(&mut self, value: ValueId) {
+        let (model, data) = (self.region.model, self.region.data);
+        let index = self.inputs.len();
+        if let Some(constant) = model.constant_tensor(value) {
+            let mut hasher = FixedState::default().build_hasher();
+            constant.hash_meaning(data, &mut hasher);
+            let alike = self.constants.entry(hasher.finish()).or_default();
+            let is_equal = |&&other: &&usize| {
+                let other = self.inputs.get(other).and_then(|&other| model.constant_tensor(other));
+                other.is_some_and(|other| other.same_meaning(constant, data))
+            };
+            if let Some(equal) = alike.iter().find(is_equal).and_then(|&first| self.equal.get_mut(first)) {
+                return equal.push(value);
+            }
+            alike.push(index);
+        }
+        self.inputs.push(value);
+        self.equal.push(Vec::new());
     }
 
     fn decide_first(&self, value: ValueId, is_root: bool, deriving: bool) -> Result<Decision, Unsupported> {
@@ -267,24 +282,14 @@ pub(crate) fn is_inside(model: &Model, value: ValueId, node: NodeId) -> bool {
 }
 
 /// The values that an input of the equivalence is: the first one, and the constants that are equal to it.
-fn values_of(equal: &[(ValueId, usize)], input: usize, first: ValueId) -> impl Iterator<Item = ValueId> {
-    let others = equal.iter().filter(move |&&(_, index)| index == input).map(|&(value, _)| value);
-    std::iter::once(first).chain(others)
-}
-
-/// A tensor with its elements in memory.
-pub(crate) fn in_memory(tensor: &Tensor, data: &dyn DataSource) -> Result<Tensor, TensorError> {
-    if !tensor.is_external() {
-        return Ok(tensor.clone());
-    }
-    let bytes = tensor.bytes(data)?;
-    Ok(Tensor::from_raw(tensor.elem(), tensor.dims().iter().copied(), bytes)?)
+fn values_of(equal: &[Vec<ValueId>], input: usize, first: ValueId) -> impl Iterator<Item = ValueId> {
+    std::iter::once(first).chain(equal.get(input).into_iter().flatten().copied())
 }
 
 struct Assembly<'a> {
     region: &'a Region<'a>,
     inputs: &'a [ValueId],
-    equal: &'a [(ValueId, usize)],
+    equal: &'a [Vec<ValueId>],
     transfer: Transfer<'a>,
 }
 
@@ -481,8 +486,17 @@ impl Assembly<'_> {
     fn assumptions(&mut self) -> Vec<Assumption> {
         let region = self.region;
         let mut assume: Vec<Assumption> = Vec::new();
+        let mut shapes: KeySet<ValueId> = KeySet::default();
         for assumption in self.assumptions_of_inputs() {
-            if !assume.contains(&assumption) {
+            let is_new = match &assumption {
+                Assumption::Shape { input } => {
+                    self.inputs.get(*input).is_none_or(|&value| shapes.insert(value, ()).is_none())
+                }
+                // One for each input.
+                Assumption::Constant { .. } | Assumption::Content { .. } => true,
+                other => !assume.contains(other),
+            };
+            if is_new {
                 assume.push(assumption);
             }
         }

@@ -15,11 +15,11 @@ use onnx_types::{Execution, Limits};
 
 use crate::assumption::Exactness;
 use crate::cx::PassOptions;
-use crate::extract::in_memory;
 use crate::feeds::{FeedGenerator, FeedOptions};
 use crate::perturbed::{perturbed, precision, rounding_error};
 use crate::prove::{MOST_WORK, message};
 use crate::sample::SplitMix64;
+use crate::transfer::in_memory;
 use crate::verdict::{Counterexample, Verdict};
 
 /// Initial sizes of the dimension variables, one for each run; they change until they contradict nothing that inference

@@ -13,11 +13,12 @@ use onnx_types::{Dim, ElemClass, ElemType, Limits};
 use crate::assumption::Condition;
 use crate::determinism::is_deterministic;
 use crate::elements;
-use crate::extract::{Recorded, in_memory};
+use crate::extract::Recorded;
 use crate::fixed_results::are_undefined;
 use crate::keys::KeyMap;
 use crate::patch::Patch;
 use crate::prove::of_run;
+use crate::transfer::in_memory;
 
 /// Maximum number of `Identity` nodes between a constant and its user.
 const MAX_IDENTITIES: usize = 256;

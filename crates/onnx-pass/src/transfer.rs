@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use onnx_ir::{Callee, FunctionId, GraphId, Importer, Model, NodeId, Position, ValueId};
 use onnx_schema::Registry;
 use onnx_types::expr::ExprTable;
+use onnx_types::tensor::{DataSource, Tensor, TensorError};
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 
 use crate::keys::KeySet;
@@ -15,6 +16,15 @@ pub(crate) type Unsupported = String;
 
 /// Maximum number of nodes that are copied with nested graphs and functions.
 const MAX_NODES: usize = 10_000;
+
+/// A tensor with its elements in memory.
+pub(crate) fn in_memory(tensor: &Tensor, data: &dyn DataSource) -> Result<Tensor, TensorError> {
+    if !tensor.is_external() {
+        return Ok(tensor.clone());
+    }
+    let bytes = tensor.bytes(data)?;
+    Ok(Tensor::from_raw(tensor.elem(), tensor.dims().iter().copied(), bytes)?)
+}
 
 /// A copy in progress. Dimension variables of the copy are numbered in the order in which they are first copied.
 pub(crate) struct Transfer<'a> {
