@@ -60,7 +60,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         }
     });
     let is_aside = args.output.output_file.as_deref().is_some_and(is_stream);
-    progress.aside(|| describe(args, &loaded, &inference, found, is_aside, out))?;
+    progress.aside(|| describe(args, &loaded, (&inference, &registry), found, is_aside, out))?;
     if is_refused {
         return Ok(Outcome::Findings);
     }
@@ -135,7 +135,7 @@ fn causes(
 fn describe(
     args: &InferArgs,
     loaded: &Loaded,
-    inference: &Inference,
+    (inference, registry): (&Inference, &Registry),
     found: Sink,
     is_aside: bool,
     out: &mut Out,
@@ -144,7 +144,7 @@ fn describe(
     found.merge(loaded.findings.clone());
     if out.is_for_people() {
         out.input(loaded, found)?;
-        return unknown::write(args, loaded, inference, is_aside, out);
+        return unknown::write(args, loaded, (inference, registry), is_aside, out);
     }
     out.result_kind("infer/1", "models");
     let items = json::items(args, loaded, inference)?;

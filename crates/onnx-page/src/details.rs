@@ -340,12 +340,17 @@ fn unknown(session: &Session, node: NodeId) -> Vec<[String; 2]> {
     for &value in model.node(node).outputs().iter().flatten() {
         let Some(gap) = session.inference.gaps(value).into_iter().next() else { continue };
         let name = shown(model.str(model.value(value).name()));
-        let why = session.inference.why(model, value, gap).and_then(|why| why.node);
-        let text = match why {
-            Some(at) if at == node => {
-                "this node does not say it for what is known of its operands".to_owned()
+        let why = session.inference.why(model, value, gap);
+        let origin = why.as_ref().and_then(|why| Some((why.node?, *why.chain.last()?, why.missing)));
+        let text = match origin {
+            Some((at, origin, missing)) => {
+                let reason = session.inference.reason(model, &session.registry, origin, missing);
+                let reason = full(&reason.unwrap_or_default());
+                match at == node {
+                    true => reason,
+                    false => format!("it is lost at {}: {reason}", line(session, Element::Node(at))),
+                }
             }
-            Some(at) => format!("it is lost at {}", line(session, Element::Node(at))),
             None => "nothing in the model says it".to_owned(),
         };
         rows.push([name, text]);

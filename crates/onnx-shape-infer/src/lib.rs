@@ -101,6 +101,7 @@ mod naming;
 mod ops;
 mod options;
 mod part;
+mod reason;
 mod registry;
 mod report;
 mod result;

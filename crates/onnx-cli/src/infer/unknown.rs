@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 use onnx_ir::{Def, Model, ValueId};
+use onnx_schema::Registry;
 use onnx_shape_infer::{Explanation, Gap, Inference, InferenceReport, Missing, Unknown};
 
 use super::guards;
@@ -53,7 +54,7 @@ const MAX_WITH_GUARDS: usize = 64;
 pub(super) fn write(
     args: &InferArgs,
     loaded: &Loaded,
-    inference: &Inference,
+    (inference, registry): (&Inference, &Registry),
     is_aside: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
@@ -62,7 +63,7 @@ pub(super) fn write(
     if let Some(name) = &args.why {
         let values = named(loaded, name)?;
         let explanations = inference.explain(model, &values, &loaded.execution.limits);
-        explain(&mut stream, model, inference, &values, &explanations)?;
+        explain(&mut stream, model, (inference, registry), &values, &explanations)?;
         let (first, rest) = values.split_at(values.len().min(MAX_WITH_GUARDS));
         for &value in first {
             guards::of_value(model, inference, value, &mut |line| stream.line(line))?;
@@ -93,7 +94,7 @@ pub(super) fn named(loaded: &Loaded, selector: &str) -> Result<Vec<ValueId>, Fai
 fn explain(
     stream: &mut Stream<'_>,
     model: &Model,
-    inference: &Inference,
+    (inference, registry): (&Inference, &Registry),
     values: &[ValueId],
     explanations: &[Explanation],
 ) -> Result<(), Failure> {
@@ -108,7 +109,7 @@ fn explain(
             stream.line(format_args!("  everything is known"))?;
         }
         for explanation in own {
-            explain_part(stream, model, inference, explanation)?;
+            explain_part(stream, model, (inference, registry), explanation)?;
         }
     }
     Ok(())
@@ -130,7 +131,7 @@ pub(super) fn ends(chain: &[ValueId]) -> (&[ValueId], usize, &[ValueId]) {
 fn explain_part(
     stream: &mut Stream<'_>,
     model: &Model,
-    inference: &Inference,
+    (inference, registry): (&Inference, &Registry),
     Explanation { unknown, chain }: &Explanation,
 ) -> Result<(), Failure> {
     stream.line(format_args!("  {} not known:", described(&unknown.missing)))?;
@@ -145,6 +146,14 @@ fn explain_part(
     for &step in end {
         let lost = if end.last() == Some(&step) { lost_here(unknown) } else { "" };
         stream.line(format_args!("    {}{}", made_by(model, step), paint(DIM, lost)))?;
+    }
+    let gap =
+        inference.gaps(unknown.origin).into_iter().find(|&gap| match (gap, &unknown.missing_at_origin) {
+            (Gap::Size(axis), Missing::Sizes(axes)) => axes.contains(axis),
+            (gap, missing) => Missing::from(gap) == *missing,
+        });
+    if let Some(reason) = gap.and_then(|gap| inference.reason(model, registry, unknown.origin, gap)) {
+        stream.line(format_args!("    {reason}"))?;
     }
     if let Some((operand, cause)) = unknown_operand(model, inference, unknown) {
         let (operand, cause) = (quoted(model, operand), made_by(model, cause));

@@ -98,6 +98,7 @@ fn what_is_unknown_is_explained() {
     onnx(&folder, "infer in.onnxtxt --why z")
         .exits(0)
         .says("`y` = Reshape  (lost here)")
+        .says("    the size depends on the elements of `s`\n")
         .says("declare `y` as float[SIZE, SIZE]");
     onnx(&folder, "infer in.onnxtxt --why x").exits(0).says("everything is known");
     onnx(&folder, "infer in.onnxtxt --why nothing").exits(2).says("no value of the model matches `nothing`");

@@ -9,5 +9,6 @@ mod incremental;
 mod justification;
 mod nesting;
 mod part;
+mod reasons;
 mod symbolic_cases;
 mod tables;
