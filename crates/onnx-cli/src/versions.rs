@@ -9,7 +9,7 @@ use onnx_schema::{Registry, domain};
 use onnx_types::{Execution, Symbol};
 use onnx_version::{
     ConvertOptions, Plan, StepChange, Unconvertible, VersionError, claims, convert, findings,
-    imported_version, nearest, plan,
+    imported_version, nearest, plan, raised_ir_version,
 };
 use serde::Serialize;
 
@@ -52,6 +52,10 @@ pub(crate) struct Item {
     steps: Vec<StepItem>,
     refused: u64,
     unknown: Vec<String>,
+    /// The version of the format that the output has because this set needs it; none if it has an older or the same one.
+    ir_version: Option<i64>,
+    #[serde(skip)]
+    ir_version_before: i64,
 }
 
 /// Nodes of one operator that change in the same way.
@@ -99,6 +103,8 @@ impl Item {
             steps,
             refused: plan.refusals.len() as u64,
             unknown,
+            ir_version: None,
+            ir_version_before: model.info().ir_version,
         }
     }
 
@@ -114,7 +120,18 @@ impl Item {
             .map(|(count, change)| format!("{} {}", change.name(), plural(count as u64, "node")))
             .collect();
         let parts = if parts.is_empty() { "no node changes".to_owned() } else { parts.join(", ") };
-        format!("{} {} -> {}: {parts}", shown(&self.domain), self.from, self.reached.unwrap_or(self.to))
+        let format = self.format().map_or_else(String::new, |change| format!("; {change}"));
+        format!(
+            "{} {} -> {}: {parts}{format}",
+            shown(&self.domain),
+            self.from,
+            self.reached.unwrap_or(self.to)
+        )
+    }
+
+    /// The change of the version of the format.
+    fn format(&self) -> Option<String> {
+        self.ir_version.map(|version| format!("IR version {} -> {version}", self.ir_version_before))
     }
 
     fn verdict(&self) -> String {
@@ -127,9 +144,12 @@ impl Item {
     /// One line: which version takes the place of one that cannot be reached.
     pub(crate) fn reached_summary(&self) -> String {
         let domain = shown(&self.domain);
+        let format = self.format().map_or_else(String::new, |change| format!("; {change}"));
         match self.reached.filter(|&reached| reached != self.from) {
-            Some(reached) if reached == self.to => format!("{domain} {} -> {reached}", self.from),
-            Some(reached) => format!("{domain} {} -> {reached}; {} is not possible", self.from, self.to),
+            Some(reached) if reached == self.to => format!("{domain} {} -> {reached}{format}", self.from),
+            Some(reached) => {
+                format!("{domain} {} -> {reached}{format}; {} is not possible", self.from, self.to)
+            }
             None => format!("{domain} stays at {}; {} is not possible", self.from, self.to),
         }
     }
@@ -153,6 +173,9 @@ impl Item {
         }
         if self.steps.is_empty() && self.refused == 0 {
             writeln!(text, "  {}", paint(DIM, "no node changes"))?;
+        }
+        if let Some(change) = self.format() {
+            writeln!(text, "  {change}")?;
         }
         if !self.unknown.is_empty() {
             let names = self.unknown.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ");
@@ -250,6 +273,7 @@ fn planned(
 ) -> Result<Versions, Failure> {
     let mut done = Versions::default();
     let mut refusals: Vec<Unconvertible> = Vec::new();
+    let mut ir_version = model.info().ir_version;
     for (name, version) in targets {
         let options = options(model, name, setting).with_assume_positive_sizes(assumes_positive);
         let mut planned = match plan(model, *version, &options) {
@@ -284,7 +308,13 @@ fn planned(
                 None
             }
         };
-        done.sets.push((Item::new(model, name, &planned, reached), planned));
+        let mut item = Item::new(model, name, &planned, reached);
+        item.ir_version_before = ir_version;
+        item.ir_version = reached
+            .and_then(|version| raised_ir_version(model, options.domain, version))
+            .filter(|&raised| raised > ir_version);
+        ir_version = item.ir_version.unwrap_or(ir_version);
+        done.sets.push((item, planned));
     }
     done.found = findings(model, &refusals);
     done.found.limit(caps.unwrap_or(Caps::DEFAULT));

@@ -71,10 +71,17 @@ pub(crate) fn convert(session: &Session, model: &mut Model, version: i64) -> Res
             proof: "by the definitions of both versions".to_owned(),
         })
         .collect();
+    let before = model.info().ir_version;
     onnx_version::convert(model, version, &options).map_err(text)?;
     let summary = format!("operator set {} → {version}: {} nodes change", planned.from, edits.len());
     if planned.from != version {
         edits.push(Edit::new(format!("the import of the operator set: {} → {version}", planned.from)));
+    }
+    let after = model.info().ir_version;
+    if after != before {
+        edits.push(Edit::new(format!(
+            "the IR version, which operator set {version} needs: {before} → {after}"
+        )));
     }
     Ok(Change { summary, edits })
 }

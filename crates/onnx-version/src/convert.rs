@@ -234,10 +234,16 @@ fn remove_used_up(before: &Model, after: &mut Model) {
     after.erase_unused_initializers_in(&graphs);
 }
 
+/// The version of the format that a model gets when it is converted to a version of an operator set; `None` if it keeps its own.
 /// Operator sets need the version of the format that they were released with.
+#[must_use]
+pub fn raised_ir_version(model: &Model, domain: Symbol, version: i64) -> Option<i64> {
+    let needed = ir_version_for(onnx_schema::normalize_domain(domain), version);
+    needed.filter(|&needed| model.info().ir_version < needed)
+}
+
 pub(crate) fn raise_ir_version(model: &mut Model, domain: Symbol, version: i64) {
-    let needed = ir_version_for(onnx_schema::normalize_domain(domain), version).unwrap_or(0);
-    if model.info().ir_version < needed {
+    if let Some(needed) = raised_ir_version(model, domain, version) {
         model.info_mut().ir_version = needed;
     }
 }

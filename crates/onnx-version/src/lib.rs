@@ -81,7 +81,7 @@ mod types;
 mod up;
 
 pub use claims::{Claim, claims};
-pub use convert::{ConvertOptions, Converted, VersionError, convert, findings};
+pub use convert::{ConvertOptions, Converted, VersionError, convert, findings, raised_ir_version};
 pub use imports::imported_version;
 pub use inline::ConvertFunctions;
 pub use ir_version::{constant_node, set_ir_version};

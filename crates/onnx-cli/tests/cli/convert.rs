@@ -509,3 +509,18 @@ g (float[2] x) => (float[2] y) { y = a.F (x) }
     }
     onnx(&folder, "convert in.onnxtxt --ir-version 8 -o out.onnxtxt").exits(0);
 }
+
+#[test]
+fn the_version_of_the_format_that_a_conversion_needs_is_said() {
+    let model = "<ir_version: 8, opset_import: [\"\": 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "convert in.onnxtxt --opset 19").exits(0).says("IR version 8 -> 9");
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 19 --format json").exits(0).json();
+    assert!(ran.to_string().contains("\"ir_version\":9"), "{ran}");
+    onnx(&folder, "convert in.onnxtxt --opset 19 -o out.onnxtxt")
+        .exits(0)
+        .says("ai.onnx 17 -> 19: no node changes; IR version 8 -> 9");
+    assert!(String::from_utf8_lossy(&folder.get("out.onnxtxt")).contains("ir_version: 9"));
+    let ran = onnx(&folder, "convert in.onnxtxt --opset 18 -o out.onnxtxt").exits(0);
+    assert!(!ran.err.contains("IR version"), "{}", ran.err);
+}
