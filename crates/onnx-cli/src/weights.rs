@@ -276,6 +276,18 @@ pub(crate) fn external_locations(loaded: &Loaded) -> u64 {
     count
 }
 
+/// Calls `visit` with the files of external data, each once.
+pub(crate) fn for_each_external(model: &Model, mut visit: impl FnMut(&str)) {
+    let mut seen = HashSet::new();
+    tensors::for_each(model, |_, tensor| {
+        if let Some(location) = external_location(tensor)
+            && seen.insert(location)
+        {
+            visit(location);
+        }
+    });
+}
+
 /// Bytes of the external data of a model; elements that several tensors share count once.
 pub(crate) fn data_bytes(model: &Model) -> u64 {
     let (mut seen, mut sum) = (HashSet::new(), 0_u64);

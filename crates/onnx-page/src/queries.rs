@@ -47,6 +47,7 @@ pub(crate) fn overview(session: &Session) -> Value {
         serde_json::from_str(&onnx_draw::parents_json(&session.scene)).unwrap_or(Value::Null);
     let undo = session.before.len();
     let mut answer = json!({ "title": session.title, "coloring": "type", "parents": parents, "facts": facts, "undo": undo });
+    answer["variables"] = variables(model).iter().map(|(name, _)| shown(name)).collect();
     if let Some(other) = &session.other {
         answer["other"] = json!(other.title);
     }

@@ -22,6 +22,12 @@ pub(crate) enum Request {
     Level {
         id: usize,
     },
+    /// Levels, with the values of the last run at their edges if `labels` says so.
+    Levels {
+        ids: Vec<usize>,
+        #[serde(default)]
+        labels: bool,
+    },
     Search {
         text: String,
     },
@@ -83,10 +89,6 @@ pub(crate) enum Request {
         sizes: String,
         #[serde(default)]
         seed: u64,
-    },
-    /// The values of the last run at the edges of a level.
-    Labels {
-        level: usize,
     },
     /// The differences from the older model.
     Compare,

@@ -20,6 +20,9 @@ use crate::request::{Request, Sided};
 use crate::run::Values;
 use crate::{about, compare, details, edits, facts, open, queries, run, versions, weight};
 
+/// What is said of work that was interrupted.
+const CANCELLED: &str = "cancelled: the model is as it was before";
+
 /// Changes that can be undone.
 const MOST_UNDO: usize = 20;
 
@@ -158,18 +161,62 @@ impl Session {
         }
     }
 
+    /// Like [`call`](Self::call), with the interrupt and the receiver of progress that `adapt` gives to the execution of the session.
+    /// What is interrupted fails, and changes nothing.
+    pub fn call_adapted(&mut self, request: &str, adapt: impl FnOnce(Execution) -> Execution) -> String {
+        let own = self.execution.clone();
+        let of_other = self.other.as_ref().map(|other| other.execution.clone());
+        let adapted = adapt(own.clone());
+        if let Some(other) = &mut self.other {
+            other.execution = adapted.clone();
+        }
+        self.execution = adapted;
+        let answer = self.call(request);
+        self.execution = own;
+        if let Some(other) = &mut self.other {
+            // One that is new has the execution of this session.
+            other.execution = of_other.unwrap_or_else(|| self.execution.clone());
+        }
+        answer
+    }
+
+    /// Fails if the work was interrupted: then results may be those of a part of it.
+    fn proceed(&self) -> Result<(), String> {
+        self.execution.interrupt.check().map_err(|_| CANCELLED.to_owned())
+    }
+
     fn answered(&mut self, request: Request) -> Result<String, String> {
         match request {
-            // A level is large and is JSON already.
+            // Levels are large and are JSON already.
             Request::Level { id } => Ok(onnx_draw::level_json(&self.scene, id, &self.summary)),
-            request => self.answer(request).map(|value| value.to_string()),
+            Request::Levels { ids, labels } => self.levels(&ids, labels),
+            request => {
+                let reads = request.reads();
+                let answer = self.answer(request);
+                // What was changed is changed, also if it was interrupted just then.
+                if reads || answer.is_err() {
+                    self.proceed()?;
+                }
+                answer.map(|value| value.to_string())
+            }
         }
+    }
+
+    fn levels(&self, ids: &[usize], labels: bool) -> Result<String, String> {
+        let mut levels = Vec::with_capacity(ids.len());
+        for &id in ids {
+            self.proceed()?;
+            levels.push(onnx_draw::level_json(&self.scene, id, &self.summary));
+        }
+        let labels: Vec<Value> =
+            if labels { ids.iter().map(|&id| run::labels(self, id)).collect() } else { Vec::new() };
+        Ok(format!("{{\"levels\":[{}],\"labels\":{}}}", levels.join(","), Value::from(labels)))
     }
 
     fn answer(&mut self, request: Request) -> Result<Value, String> {
         match request {
             Request::Overview => Ok(queries::overview(self)),
-            Request::Level { .. } => Ok(Value::Null),
+            Request::Level { .. } | Request::Levels { .. } => Ok(Value::Null),
             Request::Search { text } => Ok(queries::search(self, &text)),
             Request::Path { from, to } => queries::path(self, from, to),
             Request::Model => Ok(about::model(self)),
@@ -180,6 +227,7 @@ impl Session {
             Request::Findings => Ok(queries::findings(self)),
             Request::Cost { sizes } => {
                 let (answer, marks) = queries::cost(self, &sizes)?;
+                self.proceed()?;
                 self.marked(marks);
                 Ok(answer)
             }
@@ -188,17 +236,23 @@ impl Session {
             Request::Versions => versions::versions(self),
             Request::Run { sizes, seed } => {
                 let (answer, values) = run::run(self, &sizes, seed)?;
+                self.proceed()?;
                 self.values = Some(values);
                 Ok(answer)
             }
-            Request::Labels { level } => Ok(run::labels(self, level)),
             Request::Compare => compare::compare(self),
             Request::Before => {
                 let before = self.before.back().ok_or("nothing was changed")?.clone();
                 let title = format!("{} before", self.title);
                 let (source, execution) = (Arc::clone(&self.source), self.execution.clone());
-                self.other = Some(Box::new(Self::with_shared(title, before, source, execution)));
-                compare::compare(self)
+                let other = Self::with_shared(title, before, source, execution);
+                self.proceed()?;
+                let previous = self.other.replace(Box::new(other));
+                let found = compare::compare(self);
+                if found.is_err() {
+                    self.other = previous;
+                }
+                found
             }
             Request::Single => {
                 self.other = None;
@@ -219,8 +273,12 @@ impl Session {
                 self.change(|session, model| edits::extract(session, model, level, item))
             }
             Request::Undo => {
-                self.model = self.before.pop_back().ok_or("nothing was changed")?;
-                self.look_again();
+                let before = self.before.back().ok_or("nothing was changed")?;
+                let look = self.look(before)?;
+                if let Some(before) = self.before.pop_back() {
+                    self.model = before;
+                    self.looked(look);
+                }
                 Ok(json!({ "summary": format!("{} nodes", self.model.node_count()), "edits": [] }))
             }
         }
@@ -233,13 +291,15 @@ impl Session {
     ) -> Result<Value, String> {
         let mut model = self.model.clone();
         let change = apply(self, &mut model)?;
+        self.proceed()?;
         if !change.edits.is_empty() {
+            let look = self.look(&model)?;
             let before = std::mem::replace(&mut self.model, model);
             self.before.push_back(before);
             if self.before.len() > MOST_UNDO {
                 self.before.pop_front();
             }
-            self.look_again();
+            self.looked(look);
         }
         Ok(change.json())
     }
@@ -250,8 +310,14 @@ impl Session {
         self.marks = marks;
     }
 
-    fn look_again(&mut self) {
-        let look = look(&self.model, &*self.source, &self.registry, &self.execution);
+    /// What is found out about another model, unless that is interrupted.
+    fn look(&self, model: &Model) -> Result<Look, String> {
+        let look = look(model, &*self.source, &self.registry, &self.execution);
+        self.proceed().map(|()| look)
+    }
+
+    /// Takes what was found out about the model.
+    fn looked(&mut self, look: Look) {
         self.summary = look.scene.summary(&look.marks);
         (self.inference, self.findings) = (look.inference, look.findings);
         (self.scene, self.marks) = (look.scene, look.marks);

@@ -225,7 +225,11 @@ fn runs_have_values_and_the_node_that_fails() {
     assert_eq!(run["values"], 4);
     assert_eq!(run["rows"][0]["name"], "x");
     assert_eq!(run["rows"][3]["type"], "float[3,4]");
-    let labels = ok(&mut session, &json!({ "call": "labels", "level": 0 }));
+    let asked = json!({ "call": "levels", "ids": [0, 99], "labels": true });
+    let found = ok(&mut session, &asked);
+    assert_eq!(found["levels"][0], ok(&mut session, &json!({ "call": "level", "id": 0 })));
+    assert_eq!((&found["levels"][1], &found["labels"][1]), (&Value::Null, &json!([])));
+    let labels = found["labels"][0].clone();
     assert!(
         labels
             .as_array()
@@ -503,4 +507,66 @@ fn an_output_has_its_inferred_and_its_declared_shape() {
     assert_eq!(declared["rows"], json!([["y", "unk__0×7"]]));
     let input = ok(&mut session, &json!({ "call": "details", "level": 0, "item": 1 }));
     assert!(!input.to_string().contains("Declared otherwise"), "{input}");
+}
+
+#[test]
+fn work_that_is_cancelled_changes_nothing() {
+    let mut session = session();
+    let before = session.model().node_count();
+    ok(&mut session, &json!({ "call": "simplify" }));
+    assert!(session.model().node_count() < before);
+    let cancelled = |session: &mut Session, request: &str| {
+        let interrupt = onnx_types::Interrupt::new();
+        interrupt.cancel();
+        let answer = session.call_adapted(request, |execution| execution.with_interrupt(interrupt));
+        assert_eq!(answer, r#"{"error":"cancelled: the model is as it was before"}"#, "{request}");
+    };
+    let state = |session: &mut Session| {
+        let overview = ok(session, &json!({ "call": "overview" }));
+        (overview, ok(session, &json!({ "call": "level", "id": 0 })), session.save().unwrap())
+    };
+    let now = state(&mut session);
+    for request in [
+        r#"{"call":"undo"}"#,
+        r#"{"call":"simplify"}"#,
+        r#"{"call":"simplify","prove":true}"#,
+        r#"{"call":"convert","version":24}"#,
+        r#"{"call":"extract","level":0,"item":0}"#,
+        r#"{"call":"before"}"#,
+        r#"{"call":"run"}"#,
+        r#"{"call":"cost","sizes":""}"#,
+        r#"{"call":"levels","ids":[0]}"#,
+        r#"{"call":"search","text":"Relu()"}"#,
+        r#"{"call":"versions"}"#,
+    ] {
+        cancelled(&mut session, request);
+        assert_eq!(state(&mut session), now, "{request}");
+    }
+    // What comes later is not cancelled.
+    ok(&mut session, &json!({ "call": "undo" }));
+    assert_eq!(session.model().node_count(), before);
+}
+
+#[test]
+fn progress_is_told() {
+    let mut session = session();
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let receive = std::sync::Arc::clone(&seen);
+    let adapt =
+        |execution: Execution| execution.with_progress(move |step| receive.lock().unwrap().push(step.task));
+    session.call_adapted(r#"{"call":"simplify"}"#, adapt);
+    assert!(["edit", "infer"].iter().all(|task| seen.lock().unwrap().contains(task)));
+}
+
+#[test]
+fn a_conversion_lists_the_version_of_the_format() {
+    let text = TEXT.replace("ir_version: 10", "ir_version: 8");
+    let mut session = Session::open("m.onnxtxt", text.into(), Execution::default()).unwrap();
+    let done = ok(&mut session, &json!({ "call": "convert", "version": 23 }));
+    let edits: Vec<&str> =
+        done["edits"].as_array().unwrap().iter().map(|edit| edit["what"].as_str().unwrap()).collect();
+    let after = session.model().info().ir_version;
+    assert!(after > 8);
+    let expected = format!("the IR version, which operator set 23 needs: 8 → {after}");
+    assert!(edits.contains(&expected.as_str()), "{edits:?}");
 }

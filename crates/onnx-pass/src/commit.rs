@@ -413,7 +413,7 @@ impl Patch<'_, '_> {
     }
 
     fn apply(&mut self, plan: &Plan, proof: &Proof) {
-        self.cx.journal.push(Entry::new(self.cx.model, &self.draft, proof));
+        self.cx.record(Entry::new(self.cx.model, &self.draft, proof));
         let adopted = self.adopted();
         self.cx.saved = None;
         self.cx.begin_edit();

@@ -10,7 +10,7 @@ use onnx_ir::{Changes, Cursor, Model, Node, NodeId, Revision, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, Justification, infer};
 use onnx_types::tensor::{DataSource, NoData};
-use onnx_types::{Execution, Symbol};
+use onnx_types::{Execution, Step, Symbol};
 
 use crate::assumption::{Condition, Exactness};
 use crate::commit::assumed_in;
@@ -374,6 +374,7 @@ impl<'m> PassCx<'m> {
 
     pub(crate) fn record(&mut self, entry: Entry) {
         self.journal.push(entry);
+        self.options.execution.progress.report(Step::of("edit", self.journal.len() as u64));
     }
 
     /// The state to which [`roll_back`](Self::roll_back) returns.

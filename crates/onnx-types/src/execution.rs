@@ -204,12 +204,20 @@ impl fmt::Debug for Progress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Step {
-    /// The kind of work, as one word: `decode`, `parse`, `check`, `infer`, `run`, `prove`.
+    /// The kind of work, as one word: `decode`, `parse`, `check`, `infer`, `run`, `edit`.
     pub task: &'static str,
-    /// Amount of work that is done, in bytes of a file or text, nodes of a model, or operations of a run.
+    /// Amount of work that is done, in bytes of a file or text, nodes of a model, operations of a run, or edits.
     pub done: u64,
     /// Total amount of work, in the same unit; less than `done` if nodes are visited several times. 0 if it is not known.
     pub total: u64,
+}
+
+impl Step {
+    /// A step of work whose total amount is not known.
+    #[must_use]
+    pub const fn of(task: &'static str, done: u64) -> Self {
+        Self { task, done, total: 0 }
+    }
 }
 
 /// Counts work; checks the interrupt and reports progress at intervals.

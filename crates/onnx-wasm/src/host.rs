@@ -1,6 +1,17 @@
-//! External data: files that the user gave to the page, which the page reads when elements are needed.
+//! What the page provides: external data, which are files that the user gave to it and that it reads when elements are needed; and
+//! what it is told of the progress of work.
 
+use onnx_types::Execution;
 use onnx_types::tensor::DataSource;
+
+/// The execution of a session that tells the page how far its work is.
+#[must_use]
+pub fn watched(execution: Execution) -> Execution {
+    #[cfg(target_arch = "wasm32")]
+    return execution.with_progress(imported::report);
+    #[cfg(not(target_arch = "wasm32"))]
+    execution
+}
 
 /// The external data next to a model: 0 for the open one, 1 for the older one of a comparison.
 #[must_use]
@@ -19,6 +30,7 @@ pub fn source(side: u32) -> Box<dyn DataSource> {
 #[allow(unsafe_code, reason = "the functions that are imported read and write the memory of the module")]
 mod imported {
     use bytes::Bytes;
+    use onnx_types::Step;
     use onnx_types::tensor::{DataError, DataErrorReason, DataSource};
 
     #[link(wasm_import_module = "host")]
@@ -34,6 +46,13 @@ mod imported {
             length: usize,
             to: *mut u8,
         ) -> usize;
+        /// Takes a step of work: its name, the amount that is done, and the total, which is 0 if it is not known.
+        fn progress(task: *const u8, task_bytes: usize, done: f64, total: f64);
+    }
+
+    pub(super) fn report(step: Step) {
+        // SAFETY: the name exists during the call.
+        unsafe { progress(step.task.as_ptr(), step.task.len(), step.done as f64, step.total as f64) };
     }
 
     pub(super) struct Host(pub(super) u32);

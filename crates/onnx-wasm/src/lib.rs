@@ -1,8 +1,8 @@
 //! The session of a page as WebAssembly: functions over memory that the page fills and reads.
 //!
 //! The page and the library exchange bytes only: a file, requests and answers in JSON (see [`onnx_page::Session::call`]), and
-//! the model that is saved. So no generated glue is needed. The module imports two functions, which read the external
-//! data of a model from the files that the user gave ([`host`]); it cannot reach a network or write to a console.
+//! the model that is saved. So no generated glue is needed. The module imports three functions: two read the external
+//! data of a model from the files that the user gave, one is told of progress ([`host`]); it cannot reach a network or write to a console.
 //!
 //! A page calls [`exports`] so: `onnx_new` makes a state; `onnx_input` makes room for bytes, which the page writes;
 //! `onnx_open`, `onnx_compare`, `onnx_call` and `onnx_save` read them and keep an answer, whose address and length `onnx_answer` and their
@@ -69,7 +69,7 @@ impl State {
         let mut contents = std::mem::take(&mut self.input);
         let name = contents.split_off(contents.len().saturating_sub(name_bytes));
         let name = String::from_utf8_lossy(&name).into_owned();
-        Session::open_with(&name, contents.into(), source, Execution::default())
+        Session::open_with(&name, contents.into(), source, host::watched(Execution::default()))
     }
 
     /// Answers the request that is the input.

@@ -126,6 +126,11 @@ impl Response {
         Self { body: format!("{message}\n").into_bytes(), ..Self::error(500) }
     }
 
+    /// An answer to a request that may succeed later: the page shows the message.
+    pub(super) fn unavailable(message: &str) -> Self {
+        Self { body: format!("{message}\n").into_bytes(), ..Self::error(503) }
+    }
+
     /// The number of bytes of the contents.
     pub(super) const fn len(&self) -> usize {
         self.body.len()

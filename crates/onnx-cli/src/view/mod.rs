@@ -4,18 +4,21 @@ mod http;
 mod served;
 mod server;
 mod tabs;
+mod work;
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use onnx_page::Session;
+use onnx_types::tensor::DataSource as _;
 
 use crate::args::ViewArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{display_name, is_stdin, load_to_keep};
 use crate::output::Out;
 use crate::progress::Progress;
+use crate::weights;
 use served::ServedFiles;
 use server::Server;
 
@@ -38,13 +41,13 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Outcome, Failure> {
             .help("leave `--port` away for a free one")
     })?;
     let port = listener.local_addr().map_err(Failure::new)?.port();
-    let server = Server::new(session, port);
+    let server = Server::new(session, port, args.input.bounds.interrupt());
     let address = server.address();
     out.text(&format!("{address}\n"))?;
     if !args.no_browser {
         open_browser(&address, out);
     }
-    server.serve(listener, args.stay, &args.input.bounds.interrupt())
+    server.serve(listener, args.stay)
 }
 
 /// A model with what the page shows of it.
@@ -53,7 +56,10 @@ fn session(path: &Path, args: &ViewArgs, out: &mut Out) -> Result<Session, Failu
     progress.begin(&display_name(path));
     let mut loaded = load_to_keep(path, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let source = ServedFiles(loaded.source()?);
+    let source = loaded.source()?;
+    // Files that are open stay readable if others are put in their place; what cannot be opened is said where it is needed.
+    weights::for_each_external(&loaded.model, |location| drop(source.len(location)));
+    let source = ServedFiles(source);
     let execution = loaded.execution.clone();
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let title = file.unwrap_or_else(|| loaded.name.clone());

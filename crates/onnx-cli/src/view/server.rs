@@ -13,7 +13,7 @@ use onnx_types::Interrupt;
 
 use super::http::{ReadError, Request, Response};
 use super::page;
-use super::tabs::{Tabs, random};
+use super::tabs::{Full, Tabs, random};
 use crate::exit::{Failure, Outcome};
 
 /// Time after the last tab was closed in which the page can be loaded again.
@@ -39,6 +39,8 @@ pub(super) struct Server {
     tabs: Tabs,
     token: String,
     port: u16,
+    /// The timeout, which ends all work.
+    interrupt: Interrupt,
     state: Mutex<State>,
 }
 
@@ -57,8 +59,9 @@ struct State {
 }
 
 impl Server {
-    pub(super) fn new(session: Session, port: u16) -> Arc<Self> {
-        Arc::new(Self { tabs: Tabs::new(session), token: random(), port, state: Mutex::default() })
+    pub(super) fn new(session: Session, port: u16, interrupt: Interrupt) -> Arc<Self> {
+        let tabs = Tabs::new(session);
+        Arc::new(Self { tabs, token: random(), port, interrupt, state: Mutex::default() })
     }
 
     pub(super) fn address(&self) -> String {
@@ -66,12 +69,7 @@ impl Server {
     }
 
     /// Answers requests until the last tab is closed, or fails with the timeout.
-    pub(super) fn serve(
-        self: &Arc<Self>,
-        listener: TcpListener,
-        stays: bool,
-        interrupt: &Interrupt,
-    ) -> Result<Outcome, Failure> {
+    pub(super) fn serve(self: &Arc<Self>, listener: TcpListener, stays: bool) -> Result<Outcome, Failure> {
         let server = Arc::clone(self);
         let accept = move || {
             for stream in listener.incoming() {
@@ -85,7 +83,7 @@ impl Server {
         thread::Builder::new().name("connections".to_owned()).spawn(accept).map_err(Failure::new)?;
         loop {
             thread::sleep(LOOK);
-            interrupt.check()?;
+            self.interrupt.check()?;
             let is_closed = self.tabs.end_closed(GRACE);
             let state = self.state();
             // A page that is loaded has no tab before its script runs.
@@ -174,7 +172,7 @@ impl Server {
             ("POST", "/open") => match self.tabs.open(std::str::from_utf8(&request.body).unwrap_or_default())
             {
                 Ok(tab) => Response::new("text/plain", tab.into_bytes()),
-                Err(message) => Response::failed(&message),
+                Err(Full(message)) => Response::unavailable(&message),
             },
             (method, path) => match path.strip_prefix('/').and_then(|path| path.split_once('/')) {
                 Some((tab, name)) => self.answer_tab(number, (tab, method, name), &request.body),
@@ -190,17 +188,29 @@ impl Server {
                 self.tabs.close(tab, number);
                 return Response::new("text/plain", Vec::new());
             }
+            ("POST", "cancel" | "progress") => {
+                let Some(work) = self.tabs.work(tab) else { return Response::failed(GONE) };
+                if name == "cancel" {
+                    work.cancel();
+                }
+                return Response::new("application/json", work.progress().into_bytes());
+            }
             ("GET", "model") | ("POST", "call") => {}
             _ => return Response::error(404),
         }
-        let Some(session) = self.tabs.session(tab, number) else { return Response::failed(GONE) };
+        let Some((session, work)) = self.tabs.session(tab, number) else { return Response::failed(GONE) };
+        // From now on, not from when those before it are done.
+        let task = work.begin(&self.interrupt);
         let Ok(mut session) = session.lock() else { return Response::failed(DEFECT) };
         match (name, std::str::from_utf8(body)) {
             ("model", _) => match session.save() {
                 Ok(bytes) => Response::new("application/octet-stream", bytes),
                 Err(message) => Response::failed(&message),
             },
-            (_, Ok(text)) => Response::new("application/json", session.call(text).into_bytes()),
+            (_, Ok(text)) => {
+                let answer = session.call_adapted(text, |execution| task.adapt(execution));
+                Response::new("application/json", answer.into_bytes())
+            }
             (_, Err(_)) => Response::error(400),
         }
     }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use onnx_page::Session;
 
+use super::work::Work;
+
 /// Tabs at most, each of which has the model in memory.
 const MOST_TABS: usize = 16;
 /// Time in which a tab that is loaded again is expected to say that it was closed: requests may be read in another order than they were
@@ -26,9 +28,14 @@ pub(super) fn random() -> String {
 struct Tab {
     /// Requests about the model wait for each other.
     session: Arc<Mutex<Session>>,
+    work: Arc<Work>,
     /// The number of the connection that closed the tab, and when that was.
     closed: Option<(u64, Instant)>,
 }
+
+/// Why no tab was opened.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Full(pub(super) String);
 
 /// The sessions of tabs by their names, which are random numbers.
 pub(super) struct Tabs {
@@ -44,6 +51,18 @@ struct State {
     began: bool,
 }
 
+impl State {
+    /// Whether there is a place for another tab. The one that was closed first leaves its place to it.
+    fn has_place(&mut self) -> bool {
+        if self.tabs.len() >= MOST_TABS {
+            let closed = self.tabs.iter().filter_map(|(name, tab)| Some((tab.closed?.1, name)));
+            let Some(name) = closed.min().map(|(_, name)| name.clone()) else { return false };
+            self.tabs.remove(&name);
+        }
+        true
+    }
+}
+
 impl Tabs {
     pub(super) fn new(session: Session) -> Self {
         Self { original: Mutex::new(session), state: Mutex::default() }
@@ -55,7 +74,7 @@ impl Tabs {
 
     /// Opens a tab, and returns its name. A tab that is loaded again has the session of its previous name; one that was
     /// duplicated in the browser has a new one, since the other tab is still open.
-    pub(super) fn open(&self, previous: &str) -> Result<String, String> {
+    pub(super) fn open(&self, previous: &str) -> Result<String, Full> {
         let end = Instant::now() + ORDER;
         let kept = loop {
             let mut state = self.state();
@@ -70,8 +89,10 @@ impl Tabs {
         // After a defect the state of a session is not known.
         let session = match kept.filter(|tab| !tab.session.is_poisoned()) {
             Some(tab) => tab.session,
-            None if self.state().tabs.len() >= MOST_TABS => {
-                return Err(format!("{MOST_TABS} tabs show the model: close one, and reload this page"));
+            None if !self.state().has_place() => {
+                let message =
+                    format!("{MOST_TABS} tabs show the model: close one; this page goes on by itself then");
+                return Err(Full(message));
             }
             None => {
                 let original = self.original.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,22 +102,28 @@ impl Tabs {
         let name = random();
         let mut state = self.state();
         state.began = true;
-        state.tabs.insert(name.clone(), Tab { session, closed: None });
+        state.tabs.insert(name.clone(), Tab { session, work: Arc::default(), closed: None });
         Ok(name)
     }
 
     /// The session of a tab. A tab that was closed before this request is open again.
-    pub(super) fn session(&self, name: &str, number: u64) -> Option<Arc<Mutex<Session>>> {
+    pub(super) fn session(&self, name: &str, number: u64) -> Option<(Arc<Mutex<Session>>, Arc<Work>)> {
         let mut state = self.state();
         let tab = state.tabs.get_mut(name)?;
         tab.closed = tab.closed.filter(|&(closing, _)| number < closing);
-        Some(Arc::clone(&tab.session))
+        Some((Arc::clone(&tab.session), Arc::clone(&tab.work)))
     }
 
-    /// Notes that a tab was closed; it may be loaded again.
+    /// The work that is done for a tab.
+    pub(super) fn work(&self, name: &str) -> Option<Arc<Work>> {
+        self.state().tabs.get(name).map(|tab| Arc::clone(&tab.work))
+    }
+
+    /// Notes that a tab was closed, and ends the work for it; it may be loaded again.
     pub(super) fn close(&self, name: &str, number: u64) {
         if let Some(tab) = self.state().tabs.get_mut(name) {
             tab.closed = Some((number, Instant::now()));
+            tab.work.cancel();
         }
     }
 
@@ -121,7 +148,7 @@ mod tests {
     }
 
     fn nodes(tabs: &Tabs, name: &str) -> usize {
-        tabs.session(name, 9).unwrap().lock().unwrap().model().node_count()
+        tabs.session(name, 9).unwrap().0.lock().unwrap().model().node_count()
     }
 
     #[test]
@@ -129,7 +156,7 @@ mod tests {
         let tabs = tabs();
         assert!(!tabs.end_closed(Duration::ZERO));
         let (one, two) = (tabs.open("").unwrap(), tabs.open("").unwrap());
-        let simplified = tabs.session(&one, 1).unwrap().lock().unwrap().call(r#"{"call":"simplify"}"#);
+        let simplified = tabs.session(&one, 1).unwrap().0.lock().unwrap().call(r#"{"call":"simplify"}"#);
         assert!(simplified.contains("ok"), "{simplified}");
         assert_eq!((nodes(&tabs, &one), nodes(&tabs, &two)), (1, 2));
         // A duplicate has the name of a tab that is open.
@@ -159,8 +186,39 @@ mod tests {
     fn too_many_tabs_are_refused() {
         let tabs = tabs();
         let open: Vec<String> = (0..MOST_TABS).map(|_| tabs.open("").unwrap()).collect();
-        assert!(tabs.open("").unwrap_err().contains("close one"));
+        assert!(tabs.open("").unwrap_err().0.contains("close one"));
         tabs.close(&open[3], 1);
         assert!(tabs.open(&open[3]).is_ok());
+    }
+
+    #[test]
+    fn tabs_that_were_closed_leave_their_places_at_once() {
+        let tabs = tabs();
+        let open: Vec<String> = (0..MOST_TABS).map(|_| tabs.open("").unwrap()).collect();
+        tabs.close(&open[5], 1);
+        tabs.close(&open[2], 2);
+        assert!(tabs.open("").is_ok());
+        // The one that was closed last can still be loaded again.
+        assert!(tabs.session(&open[5], 3).is_none() && tabs.work(&open[2]).is_some());
+        assert!(tabs.open("").is_ok());
+        assert!(tabs.open("").is_err());
+    }
+
+    #[test]
+    fn a_tab_that_is_closed_ends_its_work() {
+        let tabs = tabs();
+        let name = tabs.open("").unwrap();
+        let (session, work) = tabs.session(&name, 1).unwrap();
+        let task = work.begin(&onnx_types::Interrupt::NEVER);
+        tabs.close(&name, 2);
+        let answer =
+            session.lock().unwrap().call_adapted(r#"{"call":"simplify"}"#, |execution| task.adapt(execution));
+        assert!(answer.contains("cancelled: the model is as it was before"), "{answer}");
+        assert_eq!(nodes(&tabs, &name), 2);
+        drop(task);
+        // A tab that is loaded again goes on with the model as it was.
+        tabs.close(&name, 10);
+        let again = tabs.open(&name).unwrap();
+        assert_eq!(nodes(&tabs, &again), 2);
     }
 }

@@ -286,14 +286,16 @@ impl FileSource {
             ));
         };
         let handle = Handle::new(roots.open(place.components(), self.containment)?)?;
-        // Asked after the file was opened: a writer replaces the model before the data.
-        if self.model.as_ref().is_some_and(ModelStamp::is_replaced) {
-            return Err(refused("the model was replaced since it was read; open it again"));
-        }
         let identity = handle.identity.clone();
         if expected.is_some_and(|expected| *expected != identity) {
             return Err(refused(
                 "the file was changed or replaced since it was first opened; open the model again",
+            ));
+        }
+        // Asked after the file was opened: a writer replaces the model before the data.
+        if self.model.as_ref().is_some_and(ModelStamp::is_replaced) {
+            return Err(refused(
+                "the model file was changed or replaced since it was read, so these may be the data of another model; open it again",
             ));
         }
         if handle.links > 1 {
