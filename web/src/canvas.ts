@@ -3,14 +3,19 @@
 import type { Box, Line, Picture } from "./compose";
 import { TITLE } from "./compose";
 import type { Coloring, Item } from "./model";
+import { sliced } from "./slices";
 
 /** Rows of boxes and lines that are searched together. */
 const ROW = 400;
+/** Boxes or lines that are put into rows without a pause. */
+const STEP = 1_000;
 /** Rows of a line at most; longer lines are looked at in every frame. */
 const MOST_ROWS = 64;
 /** Pixels of an image at most, in a direction and in all: browsers make no larger canvas. */
 const MOST_PIXELS = 16_000;
 const MOST_AREA = 100_000_000;
+/** Pixels between a box that is shown and the sides of the element. */
+const EDGE = 6;
 /** Space around the picture of an image. */
 const MARGIN = 16;
 /** How far a label reaches from its center, and a mark or a border from its box. */
@@ -68,11 +73,18 @@ interface Region {
 class Rows {
   /** The leftmost and the rightmost place of each line. */
   readonly extents: Float64Array;
+  largestCost = 0;
   private readonly boxes = new Map<number, number[]>();
   private readonly lines = new Map<number, number[]>();
   private readonly long: number[] = [];
 
-  constructor(picture: Picture) {
+  private constructor(lines: number) {
+    this.extents = new Float64Array(2 * lines);
+  }
+
+  /** The rows of a picture, step by step. */
+  static *of(picture: Picture): Generator<void, Rows> {
+    const made = new Rows(picture.lines.length);
     const add = (map: Map<number, number[]>, from: number, to: number, index: number): void => {
       for (let row = Math.floor(from / ROW); row <= Math.floor(to / ROW); row += 1) {
         const list = map.get(row);
@@ -80,20 +92,29 @@ class Rows {
         else map.set(row, [index]);
       }
     };
-    this.extents = new Float64Array(2 * picture.lines.length);
-    picture.boxes.forEach((box, index) => add(this.boxes, box.y, box.y + box.h, index));
-    picture.lines.forEach((line, index) => {
+    for (const [index, box] of picture.boxes.entries()) {
+      if (index % STEP === 0) yield;
+      add(made.boxes, box.y, box.y + box.h, index);
+      if (!box.isOpen) made.largestCost = Math.max(made.largestCost, box.item.c ?? 0);
+    }
+    for (const [index, line] of picture.lines.entries()) {
+      if (index % STEP === 0) yield;
       let [left, right] = [Infinity, -Infinity];
       for (let at = 0; at < line.points.length; at += 2) {
         left = Math.min(left, line.points[at] ?? 0);
         right = Math.max(right, line.points[at] ?? 0);
       }
-      this.extents[2 * index] = left;
-      this.extents[2 * index + 1] = right;
+      made.extents[2 * index] = left;
+      made.extents[2 * index + 1] = right;
       const [from, to] = [line.points[1] ?? 0, line.points.at(-1) ?? 0];
-      if ((to - from) / ROW > MOST_ROWS) this.long.push(index);
-      else add(this.lines, Math.min(from, to) - OVERHANG, Math.max(from, to), index);
-    });
+      if ((to - from) / ROW > MOST_ROWS) made.long.push(index);
+      else add(made.lines, Math.min(from, to) - OVERHANG, Math.max(from, to), index);
+    }
+    return made;
+  }
+
+  static none(): Rows {
+    return new Rows(0);
   }
 
   private static found(map: Map<number, number[]>, top: number, bottom: number): number[] {
@@ -124,7 +145,7 @@ export class Canvas {
   selected = "";
   marked = new Set<string>();
   colors: Palette;
-  private rows = new Rows(this.picture);
+  private rows = Rows.none();
   private isScheduled = false;
   /** Where the picture is on the element, in device pixels, unless all of it must be painted. */
   private painted: { x: number; y: number } | undefined;
@@ -133,6 +154,8 @@ export class Canvas {
   private left = 0;
   /** Pixels at the bottom that something else covers. */
   covered: () => number = () => 0;
+  /** Pixels at the top that a title covers. */
+  titled: () => number = () => 0;
   /** Number of frames that were drawn, for tests and measurements. */
   frames = 0;
 
@@ -141,11 +164,9 @@ export class Canvas {
     this.colors = palette(document.documentElement);
   }
 
-  show(picture: Picture): void {
-    this.picture = picture;
-    this.rows = new Rows(picture);
-    this.largestCost = 0;
-    for (const box of picture.boxes) if (!box.isOpen) this.largestCost = Math.max(this.largestCost, box.item.c ?? 0);
+  async show(picture: Picture): Promise<void> {
+    const rows = await sliced(Rows.of(picture));
+    [this.picture, this.rows, this.largestCost] = [picture, rows, rows.largestCost];
     this.draw();
   }
 
@@ -184,13 +205,15 @@ export class Canvas {
   }
 
   fit(): void {
-    const { clientWidth, clientHeight } = this.element;
+    const { clientWidth } = this.element;
+    const top = this.titled();
+    const clientHeight = this.element.clientHeight - top;
     const { w, h } = this.picture;
     const scale = Math.min((clientWidth - 40) / Math.max(w, 1), (clientHeight - 40) / Math.max(h, 1), 1);
     // A long picture begins at its top, large enough to be read.
     const readable = Math.max(scale, Math.min(0.45, (clientWidth - 40) / Math.max(w, 1)));
     const s = Math.max(readable, 0.02);
-    this.view = { scale: s, x: (clientWidth - w * s) / 2, y: scale < s ? 20 : (clientHeight - h * s) / 2 };
+    this.view = { scale: s, x: (clientWidth - w * s) / 2, y: top + (scale < s ? 20 : (clientHeight - h * s) / 2) };
     this.draw();
   }
 
@@ -203,8 +226,13 @@ export class Canvas {
     const scale = keepsScale ? this.view.scale : Math.min(Math.max(this.view.scale, 0.6), 1.5);
     const x = this.view.x + (box.x + box.w / 2) * this.view.scale;
     const y = this.view.y + (box.y + TITLE / 2) * this.view.scale;
-    // What was pointed at moves only if it must.
+    // What was pointed at moves only if it must, and as little as it must.
     const margin = keepsScale ? 12 : 60;
+    const half = (box.w / 2) * scale;
+    if (keepsScale && 2 * half < clientWidth - 2 * EDGE && x > margin && x < clientWidth - margin) {
+      const moved = Math.min(Math.max(x, half + EDGE), clientWidth - half - EDGE);
+      this.view = { ...this.view, x: this.view.x + moved - x };
+    }
     const isVisible = x > margin && y > 40 && x < clientWidth - margin && y < height - 40 && scale === this.view.scale;
     if (!isVisible) {
       const middle = Math.min(box.h, Math.max(height / scale - 60, 0)) / 2;
@@ -450,11 +478,18 @@ export class Canvas {
   }
 }
 
+/** The hues of the operators that were drawn. */
+const hues = new Map<string, number>();
+
 /** A hue that depends on the letters of an operator only. */
 function hueOf(name: string): number {
+  const known = hues.get(name);
+  if (known !== undefined) return known;
   let hash = 2166136261;
   for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 16777619) >>> 0;
-  return (hash % 24) * 15;
+  const hue = (hash % 24) * 15;
+  hues.set(name, hue);
+  return hue;
 }
 
 function rounded(context: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, r: number): void {

@@ -59,39 +59,40 @@ interface Placed {
   shiftOf: number[];
 }
 
-/** Everything that is open. `levels` has the levels that are loaded; a box whose level is not loaded is drawn closed. */
-export function compose(root: number, levels: Map<number, Level>, open: Set<string>): Picture {
+/** Everything that is open, step by step. `levels` has the levels that are loaded; a box whose level is not loaded is drawn closed. */
+export function* composed(root: number, levels: Map<number, Level>, open: Set<string>): Generator<void, Picture> {
   const level = levels.get(root);
   const picture: Picture = { w: 0, h: 0, boxes: [], lines: [] };
   if (!level) return picture;
-  const placed = place(root, level, "", levels, open, 0);
+  const placed = yield* place(root, level, "", levels, open, 0);
   picture.w = placed.w;
   picture.h = placed.h;
-  emit(placed, "", 0, 0, 0, picture);
+  yield* emit(placed, "", 0, 0, 0, picture);
   return picture;
 }
 
 const inner = (path: string, index: number): string => (path ? `${path}/${index}` : String(index));
 
-function place(
+function* place(
   id: number,
   level: Level,
   path: string,
   levels: Map<number, Level>,
   open: Set<string>,
   depth: number,
-): Placed {
+): Generator<void, Placed> {
+  yield;
   const width = level.items.map((item) => item.w);
   const height = level.items.map((item) => item.h);
   const children = new Map<number, Placed>();
-  level.items.forEach((item, index) => {
+  for (const [index, item] of level.items.entries()) {
     const inside = item.in === undefined ? undefined : levels.get(item.in);
-    if (!inside || item.in === undefined || depth > 60 || !open.has(inner(path, index))) return;
-    const child = place(item.in, inside, inner(path, index), levels, open, depth + 1);
+    if (!inside || item.in === undefined || depth > 60 || !open.has(inner(path, index))) continue;
+    const child = yield* place(item.in, inside, inner(path, index), levels, open, depth + 1);
     children.set(index, child);
     width[index] = Math.max(item.w, child.w + 2 * PADDING);
     height[index] = child.h + TITLE + 2 * PADDING;
-  });
+  }
   // Open boxes of each rank, with the width that they need.
   const wider = new Map<number, { left: number; right: number; more: number }[]>();
   const higher = level.bands.map(() => 0);
@@ -151,16 +152,17 @@ function place(
   };
 }
 
-function emit(placed: Placed, path: string, left: number, top: number, depth: number, picture: Picture): void {
-  placed.level.items.forEach((item, index) => {
+function* emit(placed: Placed, path: string, left: number, top: number, depth: number, picture: Picture): Generator<void, void> {
+  yield;
+  for (const [index, item] of placed.level.items.entries()) {
     const x = left + (placed.x[index] ?? 0);
     const y = top + (placed.y[index] ?? 0);
     const [w, h] = [placed.width[index] ?? 0, placed.height[index] ?? 0];
     const child = placed.children.get(index);
     const own = inner(path, index);
     picture.boxes.push({ item, level: placed.id, index, path: own, depth, x, y, w, h, isOpen: child !== undefined });
-    if (child) emit(child, own, x + (w - child.w) / 2, y + TITLE + PADDING, depth + 1, picture);
-  });
+    if (child) yield* emit(child, own, x + (w - child.w) / 2, y + TITLE + PADDING, depth + 1, picture);
+  }
   // Edges that begin at one place have one label.
   const begin = (edge: Edge): string => `${edge.f} ${edge.a}`;
   const labeled = new Set(placed.level.edges.filter((edge) => edge.label !== undefined).map(begin));

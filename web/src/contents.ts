@@ -1,13 +1,13 @@
 // The contents of the panels: what is asked for them, and what their buttons do.
 
 import { button, download, element, picks } from "./dom";
-import { Restored, type Change, type Comparison, type CostTable, type Details, type Edits, type Engine, type Run } from "./model";
+import { Cancelled, type Change, type Comparison, type CostTable, type Details, type Edits, type Engine, type Run } from "./model";
 import type { Page } from "./page";
 import type { Pane } from "./pane";
 import * as panels from "./panels";
 import { singular } from "./panels";
 
-export const PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text"] as const;
+export const PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text", "changes"] as const;
 export type PanelName = (typeof PANELS)[number];
 export const TITLES: Record<PanelName, string> = {
   details: "Details",
@@ -18,6 +18,7 @@ export const TITLES: Record<PanelName, string> = {
   versions: "Versions",
   compare: "Compare",
   text: "Text",
+  changes: "Changes",
 };
 
 /** The panels that an engine can fill. */
@@ -31,6 +32,7 @@ export function available(engine: Engine): PanelName[] {
     versions: engine.versions,
     compare: engine.compare,
     text: engine.text,
+    changes: engine.undo,
   };
   return PANELS.filter((name) => asks[name] !== undefined);
 }
@@ -52,8 +54,6 @@ export class Contents {
   private seed = 0;
   private run: Run | undefined;
   private edits: { title: string; done: Edits } | undefined;
-  /** The variables of inputs, once they are known. */
-  private variables: string[] | undefined;
   private problem: string | undefined;
 
   constructor(page: Page) {
@@ -62,13 +62,18 @@ export class Contents {
 
   /** Forgets what was found out about another model. */
   reset(): void {
-    [this.run, this.edits, this.sizes, this.variables] = [undefined, undefined, "", undefined];
+    [this.run, this.edits, this.sizes] = [undefined, undefined, ""];
   }
 
   /** Takes what a change did. Returns its summary. */
   changed(title: string, done: Edits): string {
     [this.run, this.edits] = [undefined, { title, done: { ...done, summary: singular(done.summary) } }];
     return this.edits.done.summary;
+  }
+
+  /** Whether a change was made, of which there are edits. */
+  get hasChanges(): boolean {
+    return this.edits !== undefined;
   }
 
   async of(name: PanelName, pane: Pane): Promise<Node[]> {
@@ -83,9 +88,8 @@ export class Contents {
       case "cost":
         return this.cost(go);
       case "values": {
-        // Without the names of variables the field has no example; a run says what is wrong.
-        this.variables ??= (await engine.cost?.("").catch(() => undefined))?.variables;
-        const state = { sizes: this.sizes, seed: this.seed, isShown: page.main.hasValues, variables: this.variables ?? [], problem: this.problem };
+        const variables = page.overview?.variables ?? [];
+        const state = { sizes: this.sizes, seed: this.seed, isShown: page.main.hasValues, variables, problem: this.problem };
         this.problem = undefined;
         const toggle = (isShown: boolean): void => void page.act("reading", () => this.values(isShown));
         return panels.values(this.run, state, go, { run: (sizes, seed) => void page.act("running", () => this.runs(sizes, seed), "run"), toggle });
@@ -98,6 +102,8 @@ export class Contents {
         return this.comparing();
       case "text":
         return this.text(pane);
+      case "changes":
+        return this.changes();
     }
   }
 
@@ -111,9 +117,8 @@ export class Contents {
     if (!page.engine.cost) return [];
     page.color("cost");
     const [found, problem] = await this.counted(sizes);
-    this.variables = found.variables;
     await page.main.reload();
-    page.render();
+    await page.render();
     if (problem !== undefined) page.work.say(problem);
     return panels.cost(found, sizes, problem, go, (sizes) => {
       this.sizes = sizes;
@@ -127,7 +132,7 @@ export class Contents {
     try {
       return [await count(sizes), undefined];
     } catch (error) {
-      if (sizes.trim() === "" || error instanceof Restored) throw error;
+      if (sizes.trim() === "" || error instanceof Cancelled) throw error;
       return [await count(""), error instanceof Error ? error.message : String(error)];
     }
   }
@@ -188,17 +193,21 @@ export class Contents {
     const { page } = this;
     const { engine } = page;
     const again = (isProved: boolean): void => void page.change("Simplified", () => (engine.simplify as NonNullable<typeof engine.simplify>)(isProved));
-    if (this.edits) {
-      const actions = [
-        ...(engine.before ? [button("Before and after", () => void page.compareWith(engine.before), { id: "before" })] : []),
-        button("Undo", page.undoes),
-        button("Save", () => void page.act("saving", () => this.save(), "save"), { class: "primary" }),
-      ];
-      const form = panels.simplify(false, again);
-      return [...panels.changes(this.edits.title, this.edits.done, this.edits.title === "Undone" ? [] : actions), element("hr"), ...form];
-    }
     const nodes = Number(page.overview?.facts.find(([name]) => name === "nodes")?.[1] ?? 0);
-    return panels.simplify(nodes <= MOST_PROVED, again);
+    return panels.simplify(this.edits === undefined && nodes <= MOST_PROVED, again);
+  }
+
+  /** What the last change did. */
+  private changes(): Node[] {
+    const { page } = this;
+    const { engine } = page;
+    if (!this.edits) return panels.hint(TITLES.changes, "No change was made since the page was loaded.");
+    const actions = [
+      ...(engine.before ? [button("Before and after", () => void page.compareWith(engine.before), { id: "before" })] : []),
+      button("Undo", page.undoes),
+      button("Save", page.saves, { class: "primary" }),
+    ];
+    return panels.changes(this.edits.title, this.edits.done, this.edits.title === "Undone" ? [] : actions);
   }
 
   private comparing(): Node[] {
@@ -228,7 +237,7 @@ export class Contents {
     try {
       this.run = await page.engine.run?.(sizes, seed);
     } catch (error) {
-      if (error instanceof Restored) throw error;
+      if (error instanceof Cancelled) throw error;
       const problem = error instanceof Error ? error.message : String(error);
       this.problem = problem;
       await page.show("values");
@@ -244,7 +253,7 @@ export class Contents {
     const { page } = this;
     page.main.hasValues = isShown;
     await page.main.reload();
-    page.render();
+    await page.render();
   }
 
   async save(): Promise<void> {

@@ -39,23 +39,44 @@ export function breakable(text: string): Node {
   return made;
 }
 
-/** A table. With a head, a click on a column sorts by it. */
-export function table(rows: (string | Node)[][], head?: string[], numbers: number[] = []): HTMLTableElement {
+/**
+ * A table. With a head, a click on a column sorts by it. Of many rows the first `most` are shown, and the others on request, or when
+ * they are sorted.
+ */
+export function table(rows: (string | Node)[][], head?: string[], numbers: number[] = [], most = Infinity): HTMLTableElement {
   const kind = (index: number): Record<string, string> => (numbers.includes(index) ? { class: "number" } : {});
   const made = element("table");
   const body = element("tbody");
-  for (const row of rows) {
-    body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), typeof cell === "string" ? breakable(cell) : cell))));
-  }
+  const show = (rows: (string | Node)[][]): void => {
+    for (const row of rows) {
+      body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), typeof cell === "string" ? breakable(cell) : cell))));
+    }
+  };
+  show(rows.slice(0, most));
+  let rest = rows.slice(most);
+  const foot = element("tfoot");
+  const complete = (): void => {
+    foot.remove();
+    show(rest);
+    rest = [];
+  };
   if (head) {
     const cells = head.map((text, index) => {
       const cell = element("th", { scope: "col", ...kind(index) });
-      cell.append(button(text, () => sort(body, cell, index, numbers.includes(index)), { class: "sort" }));
+      const sorted = (): void => {
+        complete();
+        sort(body, cell, index, numbers.includes(index));
+      };
+      cell.append(button(text, sorted, { class: "sort" }));
       return cell;
     });
     made.append(element("thead", {}, element("tr", {}, ...cells)));
   }
   made.append(body);
+  if (rest.length > 0) {
+    foot.append(element("tr", {}, element("td", { colspan: String(rows[0]?.length ?? 1) }, button(`Show ${rest.length} more`, complete, { class: "more" }))));
+    made.append(foot);
+  }
   return made;
 }
 

@@ -1,6 +1,7 @@
 // Where the page gets its picture: a scene in the file, a server on this machine, or a worker.
 
 import type { ModelFiles } from "./files";
+import { Cancelled, type Progress } from "./model";
 import type {
   Coloring,
   Comparison,
@@ -68,18 +69,21 @@ export interface Transport {
   open?(model: ModelFiles, older?: ModelFiles): Promise<void>;
   older?(older: ModelFiles): Promise<void>;
   cancel?(): void;
+  progress?(): Promise<Progress>;
 }
 
 /** A session of crates/onnx-page behind a transport. */
 export function session(transport: Transport): Engine {
   const call = async <T>(request: object): Promise<T> => {
     const answer = (await transport.call(request)) as { ok?: T; error?: string };
+    if (answer.error?.startsWith("cancelled")) throw new Cancelled(answer.error);
     if (answer.error !== undefined) throw new Error(answer.error);
     return answer.ok as T;
   };
   const engine: Engine = {
     overview: (side = 0) => call<Overview>({ call: "overview", side }),
     level: (id, side = 0) => call<Level>({ call: "level", id, side }),
+    levels: (ids, labels, side = 0) => call<{ levels: Level[]; labels: (string | null)[][] }>({ call: "levels", ids, labels, side }),
     search: (text, side = 0) => call<Hits>({ call: "search", text, side }),
     path: (from, to, side = 0) => call<Hits>({ call: "path", from, to, side }),
     model: (side = 0) => call<Details>({ call: "model", side }),
@@ -95,7 +99,6 @@ export function session(transport: Transport): Engine {
     undo: () => call<Edits>({ call: "undo" }),
     text: (level, item, side = 0) => call<Text>({ call: "text", level, item, side }),
     run: (sizes, seed) => call<Run>({ call: "run", sizes, seed }),
-    labels: (level) => call<(string | null)[]>({ call: "labels", level }),
     compare: () => call<Comparison>({ call: "compare" }),
     before: () => call<Comparison>({ call: "before" }),
     single: () => call<null>({ call: "single" }),
@@ -107,14 +110,21 @@ export function session(transport: Transport): Engine {
   if (transport.open) engine.open = (model, older) => transport.open?.(model, older) ?? Promise.resolve();
   if (transport.older) engine.older = (older) => transport.older?.(older) ?? Promise.resolve();
   if (transport.cancel) engine.cancel = () => transport.cancel?.();
+  if (transport.progress) engine.progress = () => transport.progress?.() ?? Promise.resolve({});
   return engine;
 }
 
 /** Where the browser keeps the name of a tab while it is loaded again. */
 const TAB = "onnx-view-tab";
 
-/** The server of `onnx view`, which knows this page by the token in its address, and has a session for each tab. */
-export function remote(base: string): Engine {
+/** Milliseconds after which a tab for which there was no place asks again. */
+const AGAIN = 1_000;
+
+/**
+ * The server of `onnx view`, which knows this page by the token in its address, and has a session for each tab. `waits` takes what is
+ * waited for before the model can be shown.
+ */
+export function remote(base: string, waits: (text: string | undefined) => void): Engine {
   const ask = async (path: string, options: RequestInit = {}): Promise<Response> => {
     let response: Response;
     try {
@@ -123,13 +133,19 @@ export function remote(base: string): Engine {
       throw new Error("`onnx view` does not answer: it was ended. Start it again with the same files, and open the address that it prints; changes that were not saved are lost");
     }
     if (response.ok) return response;
+    if (response.status === 503 && path === "open") {
+      waits((await response.text()).trim());
+      await new Promise((done) => setTimeout(done, AGAIN));
+      return ask(path, options);
+    }
     const reason = (await response.text().catch(() => "")).trim();
     throw new Error(reason && reason !== String(response.status) ? reason : `\`onnx view\` refused the request with status ${response.status}: reload the page`);
   };
   const open = async (): Promise<string> => {
     const name = await (await ask("open", { method: "POST", body: sessionStorage.getItem(TAB) ?? "" })).text();
+    waits(undefined);
     sessionStorage.setItem(TAB, name);
-    // The server ends with the last tab.
+    // A tab that is closed leaves its place to others at once, and the server ends with the last one.
     window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}${name}/bye`));
     return name;
   };
@@ -138,6 +154,8 @@ export function remote(base: string): Engine {
   return session({
     call: async (request) => (await ask(`${await tab}/call`, { method: "POST", body: JSON.stringify(request) })).json(),
     save: async () => new Uint8Array(await (await ask(`${await tab}/model`)).arrayBuffer()),
+    cancel: () => void tab.then((name) => ask(`${name}/cancel`, { method: "POST" })).catch(() => undefined),
+    progress: async () => (await (await ask(`${await tab}/progress`, { method: "POST" })).json()) as Progress,
   });
 }
 

@@ -10,7 +10,9 @@ const KEYS: [string, string][] = [
   ["Enter, double click", "open or close the selected box"],
   ["Shift click", "mark the path from the selected box to another one"],
   ["+, −, 0", "zoom in, zoom out, everything"],
-  ["1 … 8", "panels"],
+  ["1 … 9", "panels"],
+  ["Ctrl Z, ⌘ Z", "take back the last change of the model"],
+  ["Ctrl S, ⌘ S", "save the model as a file"],
   ["Escape", "close the panel"],
 ];
 

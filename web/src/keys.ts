@@ -4,9 +4,24 @@ import { PANELS } from "./contents";
 import { help } from "./help";
 import type { Page } from "./page";
 
+/** Does what a key with `Ctrl` or `Cmd` stands for. Returns `false` if the browser does. */
+function command(page: Page, event: KeyboardEvent, isTyping: boolean): boolean {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || document.querySelector("dialog[open]")) return false;
+  const key = event.key.toLowerCase();
+  if (key === "s" && page.engine.save) page.saves();
+  // In a field, the browser takes back what was typed.
+  else if (key === "z" && page.engine.undo && !isTyping) page.undoes();
+  else return false;
+  return true;
+}
+
 /** Does what a key stands for, unless it is typed into a field. */
 export function press(page: Page, event: KeyboardEvent): void {
   const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  if (command(page, event, isTyping)) {
+    event.preventDefault();
+    return;
+  }
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const pane = page.panes.find((pane) => pane.canvas.element === event.target) ?? page.main;
   const { clientWidth, clientHeight } = pane.canvas.element;

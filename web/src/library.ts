@@ -18,6 +18,9 @@ export interface Data {
   read(side: number, name: string, offset: number, length: number): Uint8Array;
 }
 
+/** Takes how far work is; the total is 0 if it is not known. */
+export type Receive = (task: string, done: number, total: number) => void;
+
 /** An instance of the module, with a state. */
 export interface Library {
   exports: Exports;
@@ -25,7 +28,7 @@ export interface Library {
 }
 
 /** A library with an empty state. */
-export async function instantiate(module: WebAssembly.Module, data?: Data): Promise<Library> {
+export async function instantiate(module: WebAssembly.Module, data?: Data, receive?: Receive): Promise<Library> {
   let memory: WebAssembly.Memory | undefined;
   const text = (at: number, length: number): string => decode(new Uint8Array((memory as WebAssembly.Memory).buffer, place(at), length).slice());
   // An error of the page must not unwind through the module.
@@ -45,6 +48,7 @@ export async function instantiate(module: WebAssembly.Module, data?: Data): Prom
         new Uint8Array((memory as WebAssembly.Memory).buffer).set(bytes, place(to));
         return bytes.length;
       }, 0),
+    progress: (task: number, length: number, done: number, total: number): void => safe(() => receive?.(text(task, length), done, total), undefined),
   };
   const instance = await WebAssembly.instantiate(module, { host });
   const exports = instance.exports as unknown as Exports;

@@ -19,14 +19,16 @@ if (root) {
   };
   let take: ((sources: () => Promise<Source[]>) => void) | undefined;
   droppable((sources) => take?.(sources));
+  let page: Page | undefined;
   const show = (engine: Engine): Promise<void> => {
-    const page = new Page(root, engine);
-    take = (sources) => page.drop(sources);
-    return page.work.first(() => page.start());
+    const made = new Page(root, engine);
+    page = made;
+    take = (sources) => made.drop(sources);
+    return made.work.first(() => made.start());
   };
   try {
     if (scene) show(embedded(scene)).catch(fail);
-    else if (base !== undefined) show(remote(base)).catch(fail);
+    else if (base !== undefined) show(remote(base, (text) => page?.work.waits(text))).catch(fail);
     else if (wasm !== undefined) {
       const engine = worker(wasm);
       const first = start(root, engine, async () => {

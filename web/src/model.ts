@@ -64,6 +64,8 @@ export interface Overview {
   facts: [string, string][];
   /** Number of changes that can be undone. */
   undo: number;
+  /** The dimension variables of the inputs. */
+  variables?: string[];
   /** The title of the older model of a comparison. */
   other?: string;
 }
@@ -197,6 +199,8 @@ export interface Comparison {
 export interface Engine {
   overview(side?: Side): Promise<Overview>;
   level(id: number, side?: Side): Promise<Level>;
+  /** Levels, and for each the values of the last run at its edges if `labels` says so. */
+  levels?(ids: number[], labels: boolean, side?: Side): Promise<{ levels: Level[]; labels: (string | null)[][] }>;
   search(text: string, side?: Side): Promise<Hits>;
   /** The nodes between two boxes: the level and the index of each. */
   path?(from: [number, number], to: [number, number], side?: Side): Promise<Hits>;
@@ -219,8 +223,6 @@ export interface Engine {
   text?(level: number, item: number, side?: Side): Promise<Text>;
   /** Runs the model on generated inputs. */
   run?(sizes: string, seed: number): Promise<Run>;
-  /** The values of the last run at the edges of a level. */
-  labels?(level: number): Promise<(string | null)[]>;
   /** The differences from the older model. */
   compare?(): Promise<Comparison>;
   /** The differences from the model before the last change. */
@@ -236,12 +238,20 @@ export interface Engine {
   open?(model: ModelFiles, older?: ModelFiles): Promise<void>;
   /** Opens an older model, with which the open one is compared. */
   older?(older: ModelFiles): Promise<void>;
-  /** Ends the work of the last call, which fails. */
+  /** Ends the work that goes on, which fails. */
   cancel?(): void;
+  /** How far that work is. */
+  progress?(): Promise<Progress>;
 }
 
+/** For each kind of work the amount that is done, and the total, which is 0 if it is not known. */
+export type Progress = Record<string, [number, number]>;
+
+/** Work was ended by the user, and changed nothing. */
+export class Cancelled extends Error {}
+
 /** Work was ended. The model is opened again with its changes, and the page shows it anew. */
-export class Restored extends Error {
+export class Restored extends Cancelled {
   /** What is said when that has succeeded. */
   readonly outcome: Promise<string>;
 

@@ -14,6 +14,9 @@ import { fingerprint, read, write } from "./state";
 import { Tree } from "./tree";
 import { OPENING, Work } from "./work";
 
+/** Panels that lead to no boxes: a box that is selected takes their place with its details. */
+const GIVE_WAY: PanelName[] = ["simplify", "changes"];
+
 const COLORINGS: Coloring[] = ["type", "cost", "scope", "findings", "diff"];
 
 /**
@@ -32,7 +35,7 @@ export class Page {
   private readonly tree: Tree;
   private readonly contents: Contents;
   private readonly panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "", tabindex: "-1" });
-  private readonly title = element("h1");
+  private readonly title = element("h1", {}, document.title);
   private readonly coloring = element("select", { id: "coloring", "aria-label": "Color by" });
   private readonly undo: HTMLButtonElement;
   private readonly picture = element("main", { id: "picture" });
@@ -43,11 +46,15 @@ export class Page {
 
   constructor(root: HTMLElement, engine: Engine) {
     this.engine = engine;
-    this.work = new Work(engine.cancel, { restart: () => this.start(), isChoosing: () => this.search.from !== undefined });
+    this.work = new Work(engine, { restart: () => this.start(), isChoosing: () => this.search.from !== undefined });
     this.search = new Search(this);
     this.contents = new Contents(this);
     this.panes = [this.pane(0)];
     this.tree = new Tree({
+      choose: (path) => {
+        this.closeTree();
+        void this.at("selecting", () => this.select(this.main, path, true));
+      },
       select: (path) => void this.at("selecting", () => this.select(this.main, path, true)),
       toggle: (path) => void this.at("opening", () => this.toggle(this.main, path)),
     });
@@ -106,7 +113,7 @@ export class Page {
       button("Close all", () => void this.act("closing", () => this.closeAll()), { id: "close-all" }),
     );
     if (engine.undo) header.append(this.undo);
-    if (engine.save) header.append(button("Save", () => void this.act("saving", () => this.contents.save(), "save"), { id: "save", class: "primary" }));
+    if (engine.save) header.append(button("Save", this.saves, { id: "save", class: "primary" }));
     if (engine.open) {
       const input = element("input", { type: "file", id: "reopen", "aria-label": "Open another model", multiple: "", class: "hidden" });
       picks(input, (files) => void this.reopen(() => chosen(files)));
@@ -134,15 +141,24 @@ export class Page {
     return rail;
   }
 
+  /** Closes the tree, which is over the picture where there is no room beside it. */
+  private closeTree(): boolean {
+    const wasShown = document.body.classList.contains("tree-shown");
+    document.body.classList.remove("tree-shown");
+    return wasShown;
+  }
+
   /** Opens a panel, or closes it. */
   tab(name: PanelName): void {
-    if (!this.tabs.has(name)) return;
+    if (!this.tabs.has(name) || (name === "changes" && !this.contents.hasChanges)) return;
+    this.closeTree();
     // Closing does not wait for work that takes long, except after other requests.
     if (this.shown === name && !this.work.isWaiting) void this.show(undefined);
     else void this.act(name, () => this.show(this.shown === name ? undefined : name));
   }
 
   private listen(): void {
+    this.picture.addEventListener("pointerdown", () => this.closeTree());
     this.coloring.addEventListener("change", () => {
       this.color(this.coloring.value as Coloring);
       this.remember(false);
@@ -181,7 +197,7 @@ export class Page {
   /** Shows the model from the beginning. */
   async start(): Promise<void> {
     for (const pane of this.panes) {
-      pane.open.clear();
+      pane.opens([]);
       pane.selected = "";
     }
     const overview = await this.refresh();
@@ -217,12 +233,15 @@ export class Page {
     this.title.title = overview.title;
     document.title = overview.title;
     this.undo.disabled = overview.undo === 0;
+    this.tabs.get("changes")?.toggleAttribute("hidden", !this.contents.hasChanges);
+    // The buttons may need more room.
+    this.resize(true);
     this.work.begin(overview.facts);
     return overview;
   }
 
-  render(): void {
-    for (const pane of this.panes) pane.render();
+  async render(): Promise<void> {
+    for (const pane of this.panes) await pane.render();
     this.tree.show(this.main.canvas.picture, this.main.selected);
   }
 
@@ -295,7 +314,7 @@ export class Page {
       await pane.reload();
     }
     this.color("diff");
-    this.render();
+    await this.render();
     this.resize();
     for (const pane of this.panes) pane.canvas.fit();
     await this.show("compare");
@@ -310,7 +329,7 @@ export class Page {
     await this.engine.single?.();
     this.dropOlder();
     await this.main.reload();
-    this.render();
+    await this.render();
     await this.show("compare");
   }
 
@@ -343,11 +362,10 @@ export class Page {
     this.remember(true);
   }
 
-  private closeAll(): Promise<void> {
-    for (const pane of this.panes) pane.closeAll();
+  private async closeAll(): Promise<void> {
+    for (const pane of this.panes) await pane.closeAll();
     this.tree.show(this.main.canvas.picture, this.main.selected);
     this.remember(true);
-    return Promise.resolve();
   }
 
   /** Selects a box, which is the other end of a path that is begun. */
@@ -375,7 +393,8 @@ export class Page {
       else this.tree.mark(this.main.selected);
     }
     this.remember(true);
-    if (this.shown === "details" || (path && this.shown === undefined)) await this.show(this.engine.details ? "details" : undefined, pane);
+    const isReplaced = this.shown === undefined || GIVE_WAY.includes(this.shown);
+    if (this.shown === "details" || (path && isReplaced)) await this.show(this.engine.details ? "details" : undefined, pane);
     else if (this.shown === "text" && !this.contents.isFollowing) await this.show("text");
   }
 
@@ -473,23 +492,27 @@ export class Page {
   /** What the buttons for that do. */
   readonly undoes = (): void => void this.act("working", () => this.undone());
 
+  readonly saves = (): void => {
+    if (this.engine.save) void this.act("saving", () => this.contents.save(), "save");
+  };
+
   private async changed(title: string, apply: () => Promise<Edits>): Promise<void> {
     const done = await apply();
     if (this.panes.length > 1) {
       await this.engine.single?.();
       this.dropOlder();
     }
-    this.main.open.clear();
+    this.main.opens([]);
     this.main.selected = "";
     this.folded = undefined;
     this.search.forget();
-    await this.refresh();
     const summary = this.contents.changed(title, done);
+    await this.refresh();
     await this.main.reload();
-    this.render();
+    await this.render();
     this.main.canvas.fit();
     this.count();
-    await this.show("simplify");
+    await this.show("changes");
     this.work.say(summary);
     this.remember(true);
   }
@@ -539,14 +562,15 @@ export class Page {
     const { overview } = this;
     const isSame = overview === undefined || state.of === undefined || state.of === fingerprint(overview);
     const [open, at] = isSame ? [state.open, state.at] : [[], ""];
-    this.main.open = new Set(open);
-    for (const path of open) await this.main.load(path);
+    this.main.opens(open);
+    await this.main.load(open);
     this.main.selected = at;
     this.folded = undefined;
-    this.render();
+    await this.render();
     if (at) this.main.canvas.reveal(at);
     await this.search.restore(state.find);
-    const panel = PANELS.find((name) => name === state.panel && this.tabs.has(name));
+    const isShown = (name: PanelName): boolean => name === state.panel && this.tabs.has(name) && (name !== "changes" || this.contents.hasChanges);
+    const panel = PANELS.find(isShown);
     if (panel !== this.shown || panel === "details") await this.show(panel);
     if (isSame || (state.open.length === 0 && !state.at)) return undefined;
     const isNamed = state.model !== undefined && state.model !== overview.title;
@@ -563,6 +587,7 @@ export class Page {
 
   /** Ends what is begun, or closes the panel. */
   escape(): void {
+    if (this.closeTree()) return;
     if (this.search.from === undefined) void this.show(undefined);
     this.search.from = undefined;
     this.work.rest();

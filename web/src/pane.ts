@@ -1,8 +1,9 @@
 // A model as a picture: which boxes are open, which one is selected, and what a pointer does. A comparison has two.
 
 import { Canvas, type View } from "./canvas";
-import { compose, type Box } from "./compose";
+import { composed, type Box } from "./compose";
 import { element } from "./dom";
+import { sliced } from "./slices";
 import type { Coloring, Engine, Level, Overview, Parent, Side } from "./model";
 
 /** Boxes that `Open all` draws at most. */
@@ -11,8 +12,8 @@ const MOST_OPEN = 60_000;
 /** Milliseconds and pixels between the clicks of a double click at most. */
 const DOUBLE = { time: 500, distance: 8 };
 
-/** Levels that are asked for at once. */
-const TOGETHER = 64;
+/** Levels that are asked for at once: their answer is read without a pause. */
+const TOGETHER = 128;
 
 export interface PaneEvents {
   /** A box was clicked, or the space between boxes: then the path is empty. */
@@ -27,13 +28,16 @@ export class Pane {
   readonly canvas: Canvas;
   readonly side: Side;
   readonly title = element("div", { class: "pane-title", hidden: "" });
-  open = new Set<string>();
+  /** The paths of the boxes that are open. */
+  readonly open = new Set<string>();
   selected = "";
   /** Whether edges show the values of the last run. */
   hasValues = false;
+  /** Whether the picture is not that of what is loaded and open. */
+  private isStale = true;
   private readonly engine: Engine;
   private readonly events: PaneEvents;
-  private levels = new Map<number, Level>();
+  private readonly levels = new Map<number, Level>();
   private parents: Parent[] = [];
   /** The last click. What it shows may move what is under the pointer, so a double click is about the box of its first one. */
   private clicked: { time: number; x: number; y: number; path: string; isToggle: boolean } | undefined;
@@ -45,6 +49,7 @@ export class Pane {
     const label = side === 0 ? "Picture of the model; the tree beside it has the same boxes" : "Picture of the older model";
     const canvas = element("canvas", { id: side === 0 ? "canvas" : "canvas-older", tabindex: "0", role: "img", "aria-label": label });
     this.canvas = new Canvas(canvas);
+    this.canvas.titled = () => (this.title.hidden ? 0 : this.title.offsetTop + this.title.offsetHeight);
     this.element = element("div", { class: "pane" }, this.title, canvas);
     this.listen(canvas);
   }
@@ -137,6 +142,7 @@ export class Pane {
   begin(overview: Overview): void {
     this.parents = overview.parents;
     this.levels.clear();
+    this.isStale = true;
     this.hasValues = false;
     this.canvas.marked.clear();
   }
@@ -152,41 +158,64 @@ export class Pane {
     return path.join("/");
   }
 
-  /** Loads the levels of a box and those around it. */
-  async load(path: string): Promise<void> {
+  /** Loads the levels of boxes and those around them. */
+  async load(paths: Iterable<string>): Promise<void> {
     await this.level(0);
-    let level = 0;
-    for (const index of path.split("/")) {
-      const inside = this.levels.get(level)?.items[Number(index)]?.in;
-      if (inside === undefined) return;
-      await this.level(inside);
-      level = inside;
+    let outer = [...paths].filter((path) => path !== "").map((path) => ({ level: 0, rest: path.split("/") }));
+    while (outer.length > 0) {
+      const inner = outer.flatMap(({ level, rest: [index, ...rest] }) => {
+        const inside = this.levels.get(level)?.items[Number(index)]?.in;
+        return inside === undefined ? [] : [{ level: inside, rest }];
+      });
+      await this.loadLevels(inner.map(({ level }) => level));
+      outer = inner.filter(({ rest }) => rest.length > 0);
     }
   }
 
-  async level(id: number): Promise<void> {
-    if (this.levels.has(id)) return;
-    const level = await this.engine.level(id, this.side);
-    if (this.hasValues && this.engine.labels) {
-      for (const [index, label] of (await this.engine.labels(id)).entries()) {
-        const edge = level.edges[index];
-        if (edge && label !== null) edge.label = label;
-      }
-    }
-    this.levels.set(id, level);
+  level(id: number): Promise<void> {
+    return this.loadLevels([id]);
   }
 
-  render(): void {
+  /** Loads levels, many with a request. */
+  private async loadLevels(ids: number[]): Promise<void> {
+    const missing = [...new Set(ids)].filter((id) => !this.levels.has(id));
+    for (let at = 0; at < missing.length; at += TOGETHER) {
+      const part = missing.slice(at, at + TOGETHER);
+      const { levels, labels } = this.engine.levels
+        ? await this.engine.levels(part, this.hasValues, this.side)
+        : { levels: await Promise.all(part.map((id) => this.engine.level(id, this.side))), labels: [] };
+      part.forEach((id, nth) => {
+        const level = levels[nth];
+        if (!level) return;
+        labels[nth]?.forEach((label, index) => {
+          const edge = level.edges[index];
+          if (edge && label !== null) edge.label = label;
+        });
+        this.levels.set(id, level);
+        this.isStale = true;
+      });
+    }
+  }
+
+  /** Opens these boxes and no others. */
+  opens(paths: Iterable<string>): void {
+    this.open.clear();
+    for (const path of paths) this.open.add(path);
+    this.isStale = true;
+  }
+
+  async render(): Promise<void> {
     this.canvas.selected = this.selected;
-    this.canvas.show(compose(0, this.levels, this.open));
+    if (this.isStale) await this.canvas.show(await sliced(composed(0, this.levels, this.open)));
+    else this.canvas.draw();
+    this.isStale = false;
   }
 
   /** Levels again, with the same boxes open, after marks or the model changed. */
   async reload(): Promise<void> {
     this.levels.clear();
-    await this.level(0);
-    for (const path of [...this.open].sort((a, b) => a.length - b.length)) await this.load(path);
-    this.render();
+    await this.load(this.open);
+    await this.render();
   }
 
   /** Opens or closes a box, which stays where it is on the screen. Returns `false` if it cannot be opened. */
@@ -198,7 +227,8 @@ export class Pane {
       await this.level(before.item.in);
       this.open.add(path);
     }
-    this.render();
+    this.isStale = true;
+    await this.render();
     const after = this.box(path);
     if (after) {
       const { view } = this.canvas;
@@ -221,19 +251,20 @@ export class Pane {
           if (item.in !== undefined) inner.push([item.in, path ? `${path}/${index}` : String(index)]);
         });
       }
-      // The levels of a depth are asked for together: a server answers several at once.
-      for (let at = 0; at < inner.length; at += TOGETHER) await Promise.all(inner.slice(at, at + TOGETHER).map(([id]) => this.level(id)));
+      // The levels of a depth are asked for together.
+      await this.loadLevels(inner.map(([id]) => id));
       for (const [, path] of inner) this.open.add(path);
       outer = inner;
     }
-    this.render();
+    this.isStale = true;
+    await this.render();
     this.canvas.fit();
   }
 
-  closeAll(): void {
-    this.open.clear();
+  async closeAll(): Promise<void> {
+    this.opens([]);
     this.selected = this.selected.split("/")[0] ?? "";
-    this.render();
+    await this.render();
     this.canvas.fit();
   }
 
@@ -246,9 +277,10 @@ export class Pane {
       this.canvas.selected = path;
       this.canvas.draw();
     } else {
-      await this.load(path);
+      await this.load([path]);
       for (const outer of around) this.open.add(outer);
-      this.render();
+      this.isStale = true;
+      await this.render();
     }
     if (reveal) this.canvas.reveal(path);
   }

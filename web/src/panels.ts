@@ -96,6 +96,9 @@ function contents(found: Weight): Node[] {
 /** Nodes that have the same reason and are listed at once. */
 const FEW_NODES = 3;
 
+/** Values that are listed at once. */
+const MANY_VALUES = 300;
+
 /** Different edits that are one table. */
 const FEW_EDITS = 4;
 
@@ -223,7 +226,7 @@ export function values(found: Run | undefined, state: { sizes: string; seed: num
     const name = element("div", row.bad ? { class: "error" } : {}, link(row.name, row.level, row.item, go), element("div", { class: "name" }, row.type));
     return [name, range(row.range), row.mean ?? ""];
   });
-  const values = table(rows, ["value", "smallest … greatest", "mean"], [2]);
+  const values = table(rows, ["value", "smallest … greatest", "mean"], [2], MANY_VALUES);
   values.id = "values";
   parts.push(element("p", {}, summary), values);
   return parts;

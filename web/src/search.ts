@@ -20,15 +20,27 @@ export class Search {
   private side: Side = 0;
   /** The text whose matches are shown. */
   private text = "";
+  /** The text that was asked for last. */
+  private asked = "";
 
   constructor(page: Page) {
     this.page = page;
-    this.field.addEventListener("change", () => void page.act("searching", () => this.find()));
+    this.field.addEventListener("change", () => this.begin());
     this.field.addEventListener("keydown", (event) => {
       // A text that is new is searched when the field changes.
       const isSame = this.field.value.trim() === this.text;
-      if (event.key === "Enter" && isSame && this.hits.length > 0) void page.at("searching", () => this.entered(event.shiftKey));
+      if (event.key !== "Enter") return;
+      if (isSame && this.hits.length > 0) void page.at("searching", () => this.entered(event.shiftKey));
+      else this.begin();
     });
+  }
+
+  /** Searches the text of the field. A key and the change of the field that follows it are one request. */
+  private begin(): void {
+    const text = this.field.value.trim();
+    if (text === this.asked) return;
+    this.asked = text;
+    void this.page.act("searching", () => this.find());
   }
 
   private async entered(isBack: boolean): Promise<void> {
@@ -41,7 +53,7 @@ export class Search {
     const { page, from } = this;
     const text = this.field.value.trim();
     this.forget();
-    [this.text, this.from] = [text, from];
+    [this.text, this.asked, this.from] = [text, text, from];
     if (!text) {
       page.work.rest();
       page.remember(false);
@@ -65,7 +77,7 @@ export class Search {
   async restore(text: string): Promise<void> {
     if (!text || text === this.field.value) return;
     this.field.value = text;
-    this.text = text;
+    [this.text, this.asked] = [text, text];
     this.take(await this.page.engine.search(text), 0);
   }
 
@@ -73,7 +85,7 @@ export class Search {
   forget(): void {
     this.take(NONE, 0);
     this.found.textContent = "";
-    [this.text, this.from] = ["", undefined];
+    [this.text, this.asked, this.from] = ["", "", undefined];
   }
 
   /** Empties the field, too. */
@@ -127,7 +139,7 @@ export class Search {
     const found = await page.engine.path([a.level, a.index], [b.level, b.index], pane.side);
     this.take(found, pane.side);
     // The matches are those of the path, and not of a text.
-    [this.field.value, this.text] = ["", ""];
+    [this.field.value, this.text, this.asked] = ["", "", ""];
     await page.marked(pane, path);
     const isEnd = ({ level, item }: Hit): boolean => [from, path].some((end) => `${pane.pathOf(level, item)}/`.startsWith(`${end}/`));
     const between = found.count - found.hits.filter(isEnd).length;

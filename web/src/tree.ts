@@ -6,7 +6,12 @@ import { element } from "./dom";
 /** Boxes that are listed at most. */
 const MOST = 2000;
 
+/** Pixels at the beginning of an item that open and close its box, as the mark there. */
+const MARK = 20;
+
 export interface TreeEvents {
+  /** An item was clicked. */
+  choose(path: string): void;
   select(path: string): void;
   toggle(path: string): void;
 }
@@ -20,11 +25,13 @@ export class Tree {
     this.events = events;
     this.element.addEventListener("click", (event) => {
       const path = pathOf(event.target);
-      if (path !== undefined) this.events.select(path);
+      if (path === undefined) return;
+      if (this.isMark(path, event)) this.events.toggle(path);
+      else this.events.choose(path);
     });
     this.element.addEventListener("dblclick", (event) => {
       const path = pathOf(event.target);
-      if (path !== undefined) this.events.toggle(path);
+      if (path !== undefined && !this.isMark(path, event)) this.events.toggle(path);
     });
     this.element.addEventListener("keydown", (event) => this.key(event));
   }
@@ -45,6 +52,11 @@ export class Tree {
     first?.setAttribute("tabindex", "0");
     if (hadFocus) first?.focus({ preventScroll: true });
     this.reveal(selected);
+  }
+
+  private isMark(path: string, event: MouseEvent): boolean {
+    const item = this.items.get(path);
+    return item?.hasAttribute("aria-expanded") === true && event.clientX - item.getBoundingClientRect().left < MARK;
   }
 
   /** Scrolls to an item that is not visible. Only the tree moves. */

@@ -1,10 +1,13 @@
 // What the page works on, one after the other, and what it says about it.
 
 import { button, element } from "./dom";
-import { Restored } from "./model";
+import { Restored, type Engine, type Progress } from "./model";
 
 /** Milliseconds after which work that goes on can be cancelled. */
 export const PATIENCE = 700;
+
+/** Milliseconds after which it is asked again how far the work is. */
+const ASK = 500;
 
 /** Work that opens files. */
 export const OPENING = "reading the files";
@@ -31,14 +34,14 @@ export class Work {
   readonly status = element("div", { id: "status", role: "status" });
   readonly busy = element("div", { id: "busy", role: "alert", hidden: "" });
   readonly notice = element("div", { id: "notice", role: "alert", hidden: "" });
-  private readonly cancel: (() => void) | undefined;
+  private readonly engine: Pick<Engine, "cancel" | "progress">;
   private readonly events: WorkEvents;
   private readonly waiting: Task[] = [];
   private current: Task | undefined;
   private facts = "";
 
-  constructor(cancel: (() => void) | undefined, events: WorkEvents) {
-    this.cancel = cancel;
+  constructor(engine: Pick<Engine, "cancel" | "progress">, events: WorkEvents) {
+    this.engine = engine;
     this.events = events;
   }
 
@@ -88,7 +91,7 @@ export class Work {
   guard(what: string, work: () => Promise<void>, once?: string): Promise<void> {
     const begun = this.current ? [this.current, ...this.waiting] : this.waiting;
     if (once !== undefined && begun.some((task) => task.once === once)) {
-      if (what === OPENING || !this.busy.hidden) this.warn(`The same is worked on already. Wait for it${this.cancel ? " or cancel it" : ""}, then do this again.`);
+      if (what === OPENING || !this.busy.hidden) this.warn(`The same is worked on already. Wait for it${this.engine.cancel ? " or cancel it" : ""}, then do this again.`);
       return Promise.resolve();
     }
     if (this.waiting.length >= MOST_WAITING) return Promise.resolve();
@@ -115,16 +118,34 @@ export class Work {
     delete document.body.dataset["busy"];
   }
 
-  private async run({ what, work }: Task): Promise<void> {
+  /** Says what the page waits for before there is a model; without a text, that it goes on. */
+  waits(text: string | undefined): void {
+    this.busy.replaceChildren(text ?? "");
+    this.busy.hidden = text === undefined;
+  }
+
+  /** Says what goes on, and how far it is. */
+  private async watch(task: Task): Promise<void> {
+    const begin = performance.now() - PATIENCE;
+    // What changes all the time is not read aloud.
+    const far = element("span", { "aria-live": "off", id: "progress" });
+    this.busy.replaceChildren(`${task.what} … `, far);
+    const { cancel } = this.engine;
+    if (cancel) this.busy.append(button("Cancel", cancel, { id: "cancel" }));
+    this.busy.hidden = false;
+    while (this.current === task) {
+      const progress = (await this.engine.progress?.().catch(() => undefined)) ?? {};
+      far.textContent = [...amounts(progress), `${Math.round((performance.now() - begin) / 1000)} s`].join(", ");
+      await new Promise((done) => setTimeout(done, ASK));
+    }
+  }
+
+  private async run(task: Task): Promise<void> {
+    const { what, work } = task;
     this.notice.hidden = true;
     if (!this.events.isChoosing()) this.rest();
     document.body.dataset["busy"] = what;
-    const { cancel } = this;
-    const timer = setTimeout(() => {
-      this.busy.replaceChildren(`${what} … `);
-      if (cancel) this.busy.append(button("Cancel", cancel, { id: "cancel" }));
-      this.busy.hidden = false;
-    }, PATIENCE);
+    const timer = setTimeout(() => void this.watch(task), PATIENCE);
     try {
       await work();
     } catch (error) {
@@ -149,6 +170,15 @@ export class Work {
     }
     this.warn(what === OPENING ? `Not opened: ${text}. What is shown stays.` : text);
   }
+}
+
+/** How far work is: the edits, or else the operations of a run or the part of the nodes or bytes. */
+function amounts(progress: Progress): string[] {
+  const { edit, run, ...parts } = progress;
+  if (edit) return [edit[0] === 1 ? "1 edit" : `${edit[0].toLocaleString("en")} edits`];
+  if (run) return [`${run[0].toLocaleString("en")} operations`];
+  const [done, total] = Object.values(parts).sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
+  return total > 0 ? [`${Math.min(100, Math.floor((100 * done) / total))} %`] : [];
 }
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));

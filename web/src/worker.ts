@@ -21,6 +21,18 @@ interface Message {
   value: unknown;
 }
 
+/** Milliseconds between what is said about the progress of a kind of work. */
+const PAUSE = 200;
+const told = new Map<string, number>();
+
+/** Says how far work is. */
+function tell(task: string, done: number, total: number): void {
+  const now = performance.now();
+  if (now - (told.get(task) ?? -PAUSE) < PAUSE) return;
+  told.set(task, now);
+  self.postMessage({ progress: [task, done, total] });
+}
+
 let loading: Promise<Library> | undefined;
 /** The files next to the model, and next to the older one. */
 const sides: Map<string, Blob>[] = [new Map(), new Map()];
@@ -76,7 +88,7 @@ const all = (files: ModelFiles): Source[] => [files.model, ...files.data.values(
 async function answered(message: Message): Promise<unknown> {
   switch (message.kind) {
     case "module":
-      loading = instantiate(message.value as WebAssembly.Module, data);
+      loading = instantiate(message.value as WebAssembly.Module, data, tell);
       return null;
     case "open": {
       const { model, older } = message.value as Opened;

@@ -3,7 +3,7 @@
 // makes the same changes.
 
 import type { ModelFiles, Source } from "./files";
-import { Restored } from "./model";
+import { Restored, type Progress } from "./model";
 
 interface Answer {
   id: number;
@@ -11,6 +11,8 @@ interface Answer {
   error?: string;
   /** The worker has no session any more. */
   isLost?: boolean;
+  /** This is not an answer: the kind of work, the amount that is done, and the total. */
+  progress?: [string, number, number];
 }
 
 interface Waiting {
@@ -24,6 +26,8 @@ class Thread {
   private readonly waiting = new Map<number, Waiting>();
   private readonly lost: (reason: string) => Error;
   private next = 0;
+  /** How far the work on what was asked is. */
+  progress: Progress = {};
   private ended: Error | undefined;
 
   /** `lost` makes the error of what the worker was asked when it lost its session. */
@@ -31,6 +35,11 @@ class Thread {
     this.lost = lost;
     this.worker = new Worker(url);
     this.worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+      if (data.progress) {
+        const [task, done, total] = data.progress;
+        this.progress[task] = [done, total];
+        return;
+      }
       if (data.isLost) {
         this.fail(data.error ?? "");
         return;
@@ -54,6 +63,7 @@ class Thread {
         return;
       }
       this.next += 1;
+      if (this.waiting.size === 0) this.progress = {};
       this.waiting.set(this.next, { resolve, reject });
       this.worker.postMessage({ id: this.next, kind, value });
     });
@@ -208,6 +218,10 @@ export class Workers {
 
   async save(): Promise<Uint8Array> {
     return (await this.ask("save", null)) as Uint8Array;
+  }
+
+  progress(): Promise<Progress> {
+    return Promise.resolve({ ...this.active?.progress });
   }
 
   cancel(): void {

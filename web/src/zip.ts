@@ -15,6 +15,8 @@ export interface Entry {
 const MOST_UNPACKED = 2_000_000_000;
 /** Bytes that are collected before the browser takes them, which may move them out of memory. */
 const PART = 32_000_000;
+/** Bytes of a directory at most: those of 20,000 files with names, fields and comments as long as they can be are fewer in practice. */
+const MOST_DIRECTORY = 256_000_000;
 /** Bytes of a file that is unpacked together with others, and how many of them. */
 const SMALL = 1_000_000;
 const TOGETHER = 64;
@@ -23,27 +25,73 @@ const IN_MEMORY = 64_000_000;
 const STORED = 0;
 const DEFLATED = 8;
 
-/** The files of an archive, below `folder`. Nothing is unpacked. */
-export async function archived(file: Blob, folder: string, most: number): Promise<Source[]> {
+const DAMAGED = "the zip archive is damaged";
+/** What fields of 32 and 16 bits say if the number is in a field of ZIP64. */
+const [ELSEWHERE, ELSEWHERE_COUNT] = [0xffffffff, 0xffff];
+
+/** A number of 64 bits. One that is not exact here is larger than any file. */
+const wide = (view: DataView, at: number): number => Number(view.getBigUint64(at, true));
+
+interface Directory {
+  count: number;
+  length: number;
+  start: number;
+}
+
+/** Where the directory of an archive is: what its end says, or the end of ZIP64, to which a locator before the end leads. */
+async function directoryOf(file: Blob): Promise<Directory> {
   const tail = new DataView(await file.slice(Math.max(0, file.size - 65_557)).arrayBuffer());
   let at = tail.byteLength - 22;
   while (at >= 0 && tail.getUint32(at, true) !== 0x06054b50) at -= 1;
   if (at < 0) throw new Error("this is not a zip archive, or it is damaged");
-  const [count, length, start] = [tail.getUint16(at + 10, true), tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
-  if (start === 0xffffffff || count === 0xffff) throw new Error("archives beyond 4 GB or of more than 65,534 files are not read: unpack it, and drop the folder");
+  const found = { count: tail.getUint16(at + 10, true), length: tail.getUint32(at + 12, true), start: tail.getUint32(at + 16, true) };
+  const isWide = found.count === ELSEWHERE_COUNT || found.length === ELSEWHERE || found.start === ELSEWHERE;
+  if (!isWide || at < 20 || tail.getUint32(at - 20, true) !== 0x07064b50) return found;
+  const place = wide(tail, at - 12);
+  const end = new DataView(await file.slice(place, place + 56).arrayBuffer());
+  if (end.byteLength < 56 || end.getUint32(0, true) !== 0x06064b50) throw new Error(DAMAGED);
+  return { count: wide(end, 32), length: wide(end, 40), start: wide(end, 48) };
+}
+
+/** Numbers of an entry that do not fit into their fields, in their order, from the field of ZIP64 among the extra ones. */
+function widened(numbers: number[], view: DataView, from: number, to: number): number[] {
+  if (!numbers.includes(ELSEWHERE)) return numbers;
+  for (let at = from; at + 4 <= to; ) {
+    const [kind, length] = [view.getUint16(at, true), view.getUint16(at + 2, true)];
+    const end = at + 4 + length;
+    if (kind === 1 && end <= to) {
+      let next = at + 4;
+      return numbers.map((number) => {
+        if (number !== ELSEWHERE) return number;
+        if (next + 8 > end) throw new Error(DAMAGED);
+        next += 8;
+        return wide(view, next - 8);
+      });
+    }
+    at = end;
+  }
+  // Exactly so many bytes, in an archive that has no such fields.
+  return numbers;
+}
+
+/** The files of an archive, below `folder`. Nothing is unpacked. */
+export async function archived(file: Blob, folder: string, most: number): Promise<Source[]> {
+  const { count, length, start } = await directoryOf(file);
+  if (length > MOST_DIRECTORY) throw new Error(DAMAGED);
   if (count > most) throw new Error(`the archive has ${count} files, more than the ${most} that are read: unpack it, and drop the model with its external data`);
   const directory = new DataView(await file.slice(start, start + length).arrayBuffer());
   const decoder = new TextDecoder();
   const sources: Source[] = [];
   let entry = 0;
   for (let index = 0; index < count; index += 1) {
-    if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 0x02014b50) throw new Error("the zip archive is damaged");
+    if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 0x02014b50) throw new Error(DAMAGED);
     const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
     const crc = directory.getUint32(entry + 16, true);
-    const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
     const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
-    const offset = directory.getUint32(entry + 42, true);
-    if (entry + 46 + name > directory.byteLength) throw new Error("the zip archive is damaged");
+    const fields = entry + 46 + name;
+    if (fields + extra > directory.byteLength) throw new Error(DAMAGED);
+    const numbers = [24, 20, 42].map((at) => directory.getUint32(entry + at, true));
+    const [size, packed, offset] = widened(numbers, directory, fields, fields + extra) as [number, number, number];
     const path = decoder.decode(new Uint8Array(directory.buffer, entry + 46, name));
     entry += 46 + name + extra + comment;
     if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
@@ -84,7 +132,6 @@ export async function contents(sources: Iterable<Source>): Promise<Map<Source, B
   return found;
 }
 
-const DAMAGED = "the zip archive is damaged";
 /** The head of a gzip file. */
 const GZIP = new Uint8Array([0x1f, 0x8b, DEFLATED, 0, 0, 0, 0, 0, 0, 255]);
 
@@ -109,7 +156,7 @@ async function unpacked(file: Blob, memory: Uint8Array<ArrayBuffer> | undefined,
   const head = new DataView(await new Response(read(offset, offset + 30)).arrayBuffer());
   if (head.byteLength < 30 || head.getUint32(0, true) !== 0x04034b50) throw new Error(DAMAGED);
   const start = offset + 30 + head.getUint16(26, true) + head.getUint16(28, true);
-  if (start + packed > file.size || (method === STORED && packed !== size)) throw new Error(DAMAGED);
+  if (!(start + packed <= file.size) || (method === STORED && packed !== size)) throw new Error(DAMAGED);
   if (method === STORED) {
     const stored = file.slice(start, start + packed);
     // What is larger is read where it is needed.

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { accessible, finish, folder, idle, item, screen, status, test, tree } from "./harness.mjs";
-import { begin, encoder, made, model, onnx, panel, search, served, zip } from "./static.mjs";
+import { begin, encoder, made, model, onnx, panel, search, served, zip, zip64 } from "./static.mjs";
 
 /** Milliseconds that the page did not react for at most, since `watch`. */
 const watch = (page) =>
@@ -62,6 +62,37 @@ await test("an archive of many models is listed at once", async () => {
   assert.ok((await freeze(page)) < 1500, String(await freeze(page)));
   assert.deepEqual(errors, []);
   await close();
+});
+
+await test("archives with fields of ZIP64 are read, within the same limits", async () => {
+  for (const options of [{}, { hasEnd: false }]) {
+    const { page, errors, close } = await begin(made("wide.zip", zip64("m.onnxtxt", encoder, options)));
+    assert.match(await status(page), /nodes: 47/, JSON.stringify(options));
+    for (const [size, reason] of [
+      [9, /m\.onnxtxt: the zip archive is damaged/],
+      [3_000_000_000, /m\.onnxtxt has 3\.0 GB/],
+      [2n ** 63n, /GB/],
+    ]) {
+      await page.setInputFiles("#reopen", made("limits.zip", zip64("m.onnxtxt", encoder, { ...options, size })));
+      await page.waitForSelector("#notice:not([hidden])");
+      await idle(page);
+      assert.match(await page.textContent("#notice"), reason);
+      await page.click("#notice-close");
+    }
+    // The place of the directory, or the numbers of an entry, lead out of the file.
+    const whole = zip64("m.onnxtxt", encoder, options);
+    for (const at of options.hasEnd === false ? [] : [whole.length - 22 - 20 + 8, whole.length - 22 - 20 - 56 + 48]) {
+      const broken = Buffer.from(whole);
+      broken.writeUInt8(0x7f, at + 6);
+      await page.setInputFiles("#reopen", made("broken.zip", broken));
+      await page.waitForSelector("#notice:not([hidden])");
+      await idle(page);
+      assert.match(await page.textContent("#notice"), /damaged/, String(at));
+      await page.click("#notice-close");
+    }
+    assert.deepEqual(errors, []);
+    await close();
+  }
 });
 
 await test("what cannot be opened does not replace what is open", async () => {
@@ -262,6 +293,7 @@ await test("a button that is clicked twice begins one change", async () => {
   await idle(page);
   assert.ok(await page.isDisabled("#undo"));
   assert.match(await status(page), /47 nodes/);
+  await panel(page, "simplify");
   await page.dblclick("#simplify");
   await idle(page);
   await page.click("#undo");

@@ -377,6 +377,108 @@ await test("tabs of one server do not change each other, and it ends with the la
   assert.equal(await server.ended, 0);
 });
 
+/** A model whose run would take minutes. */
+const LOOP = `<ir_version: 10, opset_import: ["": 21]> g (float[64, 64] x) => (float[64, 64] y) <int64 n = {2000000}, bool c = {1}> {
+    ["/a/one"] v = Identity (x)  ["/b/two"] y = Loop (n, c, v) <body = b (int64 i, bool k, float[64, 64] u) => (bool k2, float[64, 64] w) { k2 = Identity (k)  w = MatMul (u, u) }> }`;
+
+await test("long work says how far it is, and is cancelled", async () => {
+  writeFileSync(`${folder}/loop.onnxtxt`, LOOP);
+  const server = await serve(`${folder}/loop.onnxtxt`, "--stay");
+  const { page, errors, close } = await open(server.address);
+  await page.click("#panel-simplify");
+  await idle(page);
+  await page.click("#simplify");
+  await idle(page);
+  const before = (await tree(page)).join();
+  assert.ok(await page.isEnabled("#undo"));
+  await page.click("#panel-values");
+  await idle(page);
+  await page.click("#run");
+  await page.waitForSelector("#cancel");
+  await page.waitForFunction(() => /\d operations, \d+ s/.test(document.querySelector("#progress")?.textContent ?? ""));
+  await accessible(page, "long work");
+  // The second request is refused, and does not hide what goes on.
+  await page.click("#run");
+  await page.waitForSelector("#notice:not([hidden])");
+  assert.match(await page.textContent("#notice"), /Wait for it or cancel it/);
+  const [busy, notice] = await Promise.all(["#busy", "#notice"].map((name) => page.locator(name).boundingBox()));
+  assert.ok(busy.y + busy.height <= notice.y, JSON.stringify([busy, notice]));
+  await page.click("#cancel");
+  await page.waitForSelector("#busy", { state: "hidden" });
+  await idle(page);
+  assert.match(await page.textContent("#notice"), /cancelled: the model is as it was before/);
+  assert.equal((await tree(page)).join(), before);
+  // What is asked next is answered, and the change can be taken back.
+  await page.click("#undo");
+  await idle(page);
+  assert.ok(await page.isDisabled("#undo"));
+  // A tab that is loaded again during the work does not wait for it.
+  await page.click("#panel-values");
+  await idle(page);
+  await page.click("#run");
+  await page.waitForSelector("#cancel");
+  await page.reload();
+  await page.waitForSelector("body[data-ready]", { timeout: 5_000 });
+  assert.deepEqual(errors, []);
+  await close();
+  server.stop();
+});
+
+await test("many levels come with few requests, and the page reacts meanwhile", async () => {
+  const nodes = Array.from({ length: 20_000 }, (_, at) => `v${at + 1} = Relu (v${at})`).join("\n");
+  writeFileSync(`${folder}/long.onnxtxt`, `<ir_version: 10, opset_import: ["": 21]> g (float[2] v0) => (float[2] v20000) { ${nodes} }`);
+  const server = await serve(`${folder}/long.onnxtxt`, "--stay");
+  const { page, requests, errors, close } = await open(server.address);
+  await page.evaluate(() => {
+    let last = performance.now();
+    globalThis.freeze = 0;
+    setInterval(() => {
+      const now = performance.now();
+      globalThis.freeze = Math.max(globalThis.freeze, now - last);
+      last = now;
+    }, 10);
+  });
+  for (const id of ["open-all", "panel-cost", "panel-values", "run"]) {
+    const before = requests.length;
+    await page.click(`#${id}`);
+    await page.waitForSelector("body:not([data-busy])", { timeout: 120_000 });
+    await idle(page);
+    // Progress is asked for twice a second.
+    const asked = requests.slice(before).filter((url) => !url.endsWith("/progress"));
+    assert.ok(asked.length <= 20, `${id}: ${asked.length} requests`);
+  }
+  // Of many rows the first are shown, and all are sorted.
+  const rows = () => page.locator("#values tbody tr").count();
+  assert.equal(await rows(), 300);
+  assert.equal(await page.textContent("#values tfoot"), "Show 1700 more");
+  await page.click("#values thead button >> nth=2");
+  assert.equal(await rows(), 2000);
+  assert.equal(await page.locator("#values tfoot").count(), 0);
+  const freeze = await page.evaluate(() => globalThis.freeze);
+  assert.ok(freeze < 1500, `${Math.round(freeze)} ms`);
+  assert.deepEqual(errors, []);
+  await close();
+  server.stop();
+});
+
+await test("a tab for which there is no place goes on when another one is closed", async () => {
+  const server = await serve(here("models/encoder.onnxtxt"), "--stay");
+  const open16 = await Promise.all(Array.from({ length: 16 }, () => open(server.address)));
+  const more = await open(server.address, {}, "#busy:not([hidden])");
+  assert.match(await more.page.textContent("#busy"), /16 tabs show the model: close one; this page goes on by itself/);
+  await accessible(more.page, "no place");
+  await open16[7].page.goto("about:blank");
+  await more.page.waitForSelector("body[data-ready]", { timeout: 5_000 });
+  assert.ok(await more.page.isHidden("#busy"));
+  // The place of one that was closed is free at once.
+  await open16[3].page.goto("about:blank");
+  const { page, close } = await open(server.address);
+  assert.ok(await page.isHidden("#busy"));
+  await close();
+  for (const { close } of [...open16, more]) await close();
+  server.stop();
+});
+
 await test("the server ends with its page", async () => {
   const server = await serve(here("models/encoder.onnxtxt"));
   const { page, close } = await open(server.address);

@@ -353,6 +353,128 @@ await test("simplify lists its edits with proofs, shows before and after, is und
   await close();
 });
 
+await test("what a change did has a panel of its own, and a selection is followed by its details", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  const heading = () => page.textContent("#panel h2");
+  const isPressed = (name) => page.getAttribute(`#panel-${name}`, "aria-pressed");
+  assert.ok(await page.isHidden("#panel-changes"));
+  const changes = [
+    ["Simplified", () => page.click("#simplify"), "simplify"],
+    ["Converted to version 20", async () => {
+      await page.fill("#version", "20");
+      await page.click("#convert");
+    }, "versions"],
+    ["Kept", () => page.click("#extract"), "details"],
+    ["Undone", () => page.click("#undo"), "findings"],
+  ];
+  for (const [title, change, from] of changes) {
+    await item(page, "Softmax").click();
+    await idle(page);
+    if ((await isPressed(from)) !== "true") await panel(page, from);
+    await change();
+    await idle(page);
+    assert.equal(await heading(), title);
+    assert.deepEqual([await isPressed("changes"), await isPressed("simplify")], ["true", "false"], title);
+    assert.equal(await page.locator("#simplify").count(), 0, title);
+    await search(page, "Softmax()");
+    assert.equal(await heading(), "Softmax", title);
+    await panel(page, "changes");
+    await item(page, "Softmax").click();
+    await idle(page);
+    assert.equal(await heading(), "Softmax", title);
+    assert.equal(await isPressed("details"), "true", title);
+  }
+  // Before a change, too.
+  await panel(page, "simplify");
+  await item(page, "Softmax").click();
+  await idle(page);
+  assert.equal(await heading(), "Softmax");
+  // A conversion lists what else it changes.
+  await page.setInputFiles("#reopen", made("old.onnxtxt", encoder.replace("ir_version: 10", "ir_version: 8")));
+  await page.waitForFunction(() => document.title === "old.onnxtxt");
+  await idle(page);
+  assert.ok(await page.isHidden("#panel-changes"));
+  await panel(page, "versions");
+  await page.fill("#version", "23");
+  await page.click("#convert");
+  await idle(page);
+  assert.match(await page.textContent("#panel"), /the IR version, which operator set 23 needs: 8 → \d+/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("keys take back a change and save the model", async () => {
+  const { page, errors, close } = await begin(model("encoder"));
+  await panel(page, "simplify");
+  await page.click("#simplify");
+  await idle(page);
+  for (const key of ["Control+s", "Meta+s"]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press(key)]);
+    assert.equal(download.suggestedFilename(), "encoder.simplified.onnx", key);
+    await idle(page);
+  }
+  // In a field, the browser takes back what was typed.
+  await page.fill("#search", "x");
+  await page.keyboard.press("Control+z");
+  await idle(page);
+  assert.ok(await page.isEnabled("#undo"));
+  await page.locator("#canvas").focus();
+  await page.keyboard.press("Control+z");
+  await idle(page);
+  assert.match(await status(page), /47 nodes/);
+  assert.ok(await page.isDisabled("#undo"));
+  // Nothing is left to take back.
+  await page.keyboard.press("Meta+z");
+  await idle(page);
+  assert.match(await status(page), /nodes: 47/);
+  await page.keyboard.press("?");
+  assert.match(await page.textContent("#keys"), /Ctrl Z.*take back.*Ctrl S.*save/s);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+await test("on a phone the tree is a drawer, and all buttons of the panels are visible", async () => {
+  const { page, errors, close } = await begin(model("encoder"), { viewport: { width: 390, height: 780 }, hasTouch: true });
+  const isOpen = () => page.isVisible("#tree");
+  assert.equal(await isOpen(), false);
+  for (const choose of [
+    () => item(page, "encoder").click(),
+    () => page.click("#panel-findings"),
+    () => page.keyboard.press("Escape"),
+    // What of the picture is beside the tree.
+    () => page.mouse.click(380, 200),
+  ]) {
+    await page.click("#tree-button");
+    assert.equal(await isOpen(), true);
+    await choose();
+    await idle(page);
+    assert.equal(await isOpen(), false, String(choose));
+  }
+  // The mark of an item opens its box without choosing it.
+  await page.click("#tree-button");
+  await item(page, "encoder").click({ position: { x: 8, y: 8 } });
+  await idle(page);
+  assert.equal(await isOpen(), true);
+  assert.equal(await item(page, "encoder").getAttribute("aria-expanded"), "true");
+  await screen(page, "phone-tree");
+  await item(page, "layer.1").click();
+  await idle(page);
+  assert.equal(await isOpen(), false);
+  assert.match(await page.locator("[aria-selected=true]").textContent(), /layer\.1/);
+  await panel(page, "simplify");
+  await page.click("#simplify");
+  await idle(page);
+  const outside = await page.locator("#rail button:visible").evaluateAll((buttons) =>
+    buttons.filter((button) => {
+      const { left, right, top, bottom } = button.getBoundingClientRect();
+      return left < 0 || right > innerWidth || top < 0 || bottom > innerHeight || right - left < 24 || bottom - top < 24;
+    }).map((button) => button.id),
+  );
+  assert.deepEqual(outside, []);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
 await test("two files are side by side, with what differs", async () => {
   const older = made("a-older.onnxtxt", encoder.replace("g0 = Relu (m0)", "g0 = Sigmoid (m0)").replace("<perm = [0, 2, 1]> (k1)", "<perm = [1, 2, 0]> (k1)"));
   const newer = made("b-newer.onnxtxt", encoder);

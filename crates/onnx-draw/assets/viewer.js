@@ -27,22 +27,40 @@
     for (const part of text2.split(/(?<=[/._*+,)×])/)) made.append(part, element("wbr"));
     return made;
   }
-  function table(rows, head, numbers = []) {
+  function table(rows, head, numbers = [], most = Infinity) {
     const kind = (index) => numbers.includes(index) ? { class: "number" } : {};
     const made = element("table");
     const body = element("tbody");
-    for (const row of rows) {
-      body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), typeof cell === "string" ? breakable(cell) : cell))));
-    }
+    const show = (rows2) => {
+      for (const row of rows2) {
+        body.append(element("tr", {}, ...row.map((cell, index) => element("td", kind(index), typeof cell === "string" ? breakable(cell) : cell))));
+      }
+    };
+    show(rows.slice(0, most));
+    let rest = rows.slice(most);
+    const foot = element("tfoot");
+    const complete = () => {
+      foot.remove();
+      show(rest);
+      rest = [];
+    };
     if (head) {
       const cells = head.map((text2, index) => {
         const cell = element("th", { scope: "col", ...kind(index) });
-        cell.append(button(text2, () => sort(body, cell, index, numbers.includes(index)), { class: "sort" }));
+        const sorted = () => {
+          complete();
+          sort(body, cell, index, numbers.includes(index));
+        };
+        cell.append(button(text2, sorted, { class: "sort" }));
         return cell;
       });
       made.append(element("thead", {}, element("tr", {}, ...cells)));
     }
     made.append(body);
+    if (rest.length > 0) {
+      foot.append(element("tr", {}, element("td", { colspan: String(rows[0]?.length ?? 1) }, button(`Show ${rest.length} more`, complete, { class: "more" }))));
+      made.append(foot);
+    }
     return made;
   }
   function sort(body, head, column, isNumber) {
@@ -66,27 +84,59 @@
   }
 
   // src/zip.ts
+  var MOST_DIRECTORY = 256e6;
   var DEFLATED = 8;
-  async function archived(file, folder, most) {
+  var DAMAGED = "the zip archive is damaged";
+  var [ELSEWHERE, ELSEWHERE_COUNT] = [4294967295, 65535];
+  var wide = (view, at) => Number(view.getBigUint64(at, true));
+  async function directoryOf(file) {
     const tail = new DataView(await file.slice(Math.max(0, file.size - 65557)).arrayBuffer());
     let at = tail.byteLength - 22;
     while (at >= 0 && tail.getUint32(at, true) !== 101010256) at -= 1;
     if (at < 0) throw new Error("this is not a zip archive, or it is damaged");
-    const [count, length, start2] = [tail.getUint16(at + 10, true), tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)];
-    if (start2 === 4294967295 || count === 65535) throw new Error("archives beyond 4 GB or of more than 65,534 files are not read: unpack it, and drop the folder");
+    const found = { count: tail.getUint16(at + 10, true), length: tail.getUint32(at + 12, true), start: tail.getUint32(at + 16, true) };
+    const isWide = found.count === ELSEWHERE_COUNT || found.length === ELSEWHERE || found.start === ELSEWHERE;
+    if (!isWide || at < 20 || tail.getUint32(at - 20, true) !== 117853008) return found;
+    const place2 = wide(tail, at - 12);
+    const end = new DataView(await file.slice(place2, place2 + 56).arrayBuffer());
+    if (end.byteLength < 56 || end.getUint32(0, true) !== 101075792) throw new Error(DAMAGED);
+    return { count: wide(end, 32), length: wide(end, 40), start: wide(end, 48) };
+  }
+  function widened(numbers, view, from, to) {
+    if (!numbers.includes(ELSEWHERE)) return numbers;
+    for (let at = from; at + 4 <= to; ) {
+      const [kind, length] = [view.getUint16(at, true), view.getUint16(at + 2, true)];
+      const end = at + 4 + length;
+      if (kind === 1 && end <= to) {
+        let next = at + 4;
+        return numbers.map((number) => {
+          if (number !== ELSEWHERE) return number;
+          if (next + 8 > end) throw new Error(DAMAGED);
+          next += 8;
+          return wide(view, next - 8);
+        });
+      }
+      at = end;
+    }
+    return numbers;
+  }
+  async function archived(file, folder, most) {
+    const { count, length, start: start2 } = await directoryOf(file);
+    if (length > MOST_DIRECTORY) throw new Error(DAMAGED);
     if (count > most) throw new Error(`the archive has ${count} files, more than the ${most} that are read: unpack it, and drop the model with its external data`);
     const directory = new DataView(await file.slice(start2, start2 + length).arrayBuffer());
     const decoder = new TextDecoder();
     const sources = [];
     let entry = 0;
     for (let index = 0; index < count; index += 1) {
-      if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 33639248) throw new Error("the zip archive is damaged");
+      if (entry + 46 > directory.byteLength || directory.getUint32(entry, true) !== 33639248) throw new Error(DAMAGED);
       const [flags, method] = [directory.getUint16(entry + 8, true), directory.getUint16(entry + 10, true)];
       const crc = directory.getUint32(entry + 16, true);
-      const [packed, size] = [directory.getUint32(entry + 20, true), directory.getUint32(entry + 24, true)];
       const [name, extra, comment] = [directory.getUint16(entry + 28, true), directory.getUint16(entry + 30, true), directory.getUint16(entry + 32, true)];
-      const offset = directory.getUint32(entry + 42, true);
-      if (entry + 46 + name > directory.byteLength) throw new Error("the zip archive is damaged");
+      const fields = entry + 46 + name;
+      if (fields + extra > directory.byteLength) throw new Error(DAMAGED);
+      const numbers = [24, 20, 42].map((at) => directory.getUint32(entry + at, true));
+      const [size, packed, offset] = widened(numbers, directory, fields, fields + extra);
       const path = decoder.decode(new Uint8Array(directory.buffer, entry + 46, name));
       entry += 46 + name + extra + comment;
       if (path.endsWith("/") || path.startsWith("__MACOSX/")) continue;
@@ -174,7 +224,9 @@
   }
 
   // src/model.ts
-  var Restored = class extends Error {
+  var Cancelled = class extends Error {
+  };
+  var Restored = class extends Cancelled {
     /** What is said when that has succeeded. */
     outcome;
     constructor(reason, outcome) {
@@ -189,12 +241,19 @@
     waiting = /* @__PURE__ */ new Map();
     lost;
     next = 0;
+    /** How far the work on what was asked is. */
+    progress = {};
     ended;
     /** `lost` makes the error of what the worker was asked when it lost its session. */
     constructor(url, module, lost) {
       this.lost = lost;
       this.worker = new Worker(url);
       this.worker.onmessage = ({ data }) => {
+        if (data.progress) {
+          const [task, done, total] = data.progress;
+          this.progress[task] = [done, total];
+          return;
+        }
         if (data.isLost) {
           this.fail(data.error ?? "");
           return;
@@ -217,6 +276,7 @@
           return;
         }
         this.next += 1;
+        if (this.waiting.size === 0) this.progress = {};
         this.waiting.set(this.next, { resolve, reject });
         this.worker.postMessage({ id: this.next, kind, value });
       });
@@ -335,6 +395,9 @@
     async save() {
       return await this.ask("save", null);
     }
+    progress() {
+      return Promise.resolve({ ...this.active?.progress });
+    }
     cancel() {
       if (this.stop) this.stop(new Error("cancelled"));
       else if (this.active?.isBusy) this.active.end(this.restore("cancelled"));
@@ -416,12 +479,14 @@
   function session(transport) {
     const call = async (request) => {
       const answer = await transport.call(request);
+      if (answer.error?.startsWith("cancelled")) throw new Cancelled(answer.error);
       if (answer.error !== void 0) throw new Error(answer.error);
       return answer.ok;
     };
     const engine = {
       overview: (side = 0) => call({ call: "overview", side }),
       level: (id, side = 0) => call({ call: "level", id, side }),
+      levels: (ids, labels, side = 0) => call({ call: "levels", ids, labels, side }),
       search: (text2, side = 0) => call({ call: "search", text: text2, side }),
       path: (from, to, side = 0) => call({ call: "path", from, to, side }),
       model: (side = 0) => call({ call: "model", side }),
@@ -437,7 +502,6 @@
       undo: () => call({ call: "undo" }),
       text: (level, item, side = 0) => call({ call: "text", level, item, side }),
       run: (sizes, seed) => call({ call: "run", sizes, seed }),
-      labels: (level) => call({ call: "labels", level }),
       compare: () => call({ call: "compare" }),
       before: () => call({ call: "before" }),
       single: () => call({ call: "single" }),
@@ -448,10 +512,12 @@
     if (transport.open) engine.open = (model, older) => transport.open?.(model, older) ?? Promise.resolve();
     if (transport.older) engine.older = (older) => transport.older?.(older) ?? Promise.resolve();
     if (transport.cancel) engine.cancel = () => transport.cancel?.();
+    if (transport.progress) engine.progress = () => transport.progress?.() ?? Promise.resolve({});
     return engine;
   }
   var TAB = "onnx-view-tab";
-  function remote(base) {
+  var AGAIN = 1e3;
+  function remote(base, waits) {
     const ask = async (path, options = {}) => {
       let response;
       try {
@@ -460,11 +526,17 @@
         throw new Error("`onnx view` does not answer: it was ended. Start it again with the same files, and open the address that it prints; changes that were not saved are lost");
       }
       if (response.ok) return response;
+      if (response.status === 503 && path === "open") {
+        waits((await response.text()).trim());
+        await new Promise((done) => setTimeout(done, AGAIN));
+        return ask(path, options);
+      }
       const reason = (await response.text().catch(() => "")).trim();
       throw new Error(reason && reason !== String(response.status) ? reason : `\`onnx view\` refused the request with status ${response.status}: reload the page`);
     };
     const open = async () => {
       const name = await (await ask("open", { method: "POST", body: sessionStorage.getItem(TAB) ?? "" })).text();
+      waits(void 0);
       sessionStorage.setItem(TAB, name);
       window.addEventListener("pagehide", () => navigator.sendBeacon(`${base}${name}/bye`));
       return name;
@@ -473,7 +545,9 @@
     tab.catch(() => void 0);
     return session({
       call: async (request) => (await ask(`${await tab}/call`, { method: "POST", body: JSON.stringify(request) })).json(),
-      save: async () => new Uint8Array(await (await ask(`${await tab}/model`)).arrayBuffer())
+      save: async () => new Uint8Array(await (await ask(`${await tab}/model`)).arrayBuffer()),
+      cancel: () => void tab.then((name) => ask(`${name}/cancel`, { method: "POST" })).catch(() => void 0),
+      progress: async () => await (await ask(`${await tab}/progress`, { method: "POST" })).json()
     });
   }
   function worker(url) {
@@ -485,29 +559,30 @@
   var PADDING = 12;
   var STUB = 14;
   var LABEL = 14;
-  function compose(root2, levels, open) {
+  function* composed(root2, levels, open) {
     const level = levels.get(root2);
     const picture = { w: 0, h: 0, boxes: [], lines: [] };
     if (!level) return picture;
-    const placed = place(root2, level, "", levels, open, 0);
+    const placed = yield* place(root2, level, "", levels, open, 0);
     picture.w = placed.w;
     picture.h = placed.h;
-    emit(placed, "", 0, 0, 0, picture);
+    yield* emit(placed, "", 0, 0, 0, picture);
     return picture;
   }
   var inner = (path, index) => path ? `${path}/${index}` : String(index);
-  function place(id, level, path, levels, open, depth) {
+  function* place(id, level, path, levels, open, depth) {
+    yield;
     const width = level.items.map((item) => item.w);
     const height = level.items.map((item) => item.h);
     const children = /* @__PURE__ */ new Map();
-    level.items.forEach((item, index) => {
+    for (const [index, item] of level.items.entries()) {
       const inside = item.in === void 0 ? void 0 : levels.get(item.in);
-      if (!inside || item.in === void 0 || depth > 60 || !open.has(inner(path, index))) return;
-      const child = place(item.in, inside, inner(path, index), levels, open, depth + 1);
+      if (!inside || item.in === void 0 || depth > 60 || !open.has(inner(path, index))) continue;
+      const child = yield* place(item.in, inside, inner(path, index), levels, open, depth + 1);
       children.set(index, child);
       width[index] = Math.max(item.w, child.w + 2 * PADDING);
       height[index] = child.h + TITLE + 2 * PADDING;
-    });
+    }
     const wider = /* @__PURE__ */ new Map();
     const higher = level.bands.map(() => 0);
     for (const index of children.keys()) {
@@ -565,16 +640,17 @@
       shiftOf: shiftOf.map((value) => value - left)
     };
   }
-  function emit(placed, path, left, top, depth, picture) {
-    placed.level.items.forEach((item, index) => {
+  function* emit(placed, path, left, top, depth, picture) {
+    yield;
+    for (const [index, item] of placed.level.items.entries()) {
       const x = left + (placed.x[index] ?? 0);
       const y = top + (placed.y[index] ?? 0);
       const [w, h] = [placed.width[index] ?? 0, placed.height[index] ?? 0];
       const child = placed.children.get(index);
       const own = inner(path, index);
       picture.boxes.push({ item, level: placed.id, index, path: own, depth, x, y, w, h, isOpen: child !== void 0 });
-      if (child) emit(child, own, x + (w - child.w) / 2, y + TITLE + PADDING, depth + 1, picture);
-    });
+      if (child) yield* emit(child, own, x + (w - child.w) / 2, y + TITLE + PADDING, depth + 1, picture);
+    }
     const begin = (edge) => `${edge.f} ${edge.a}`;
     const labeled = new Set(placed.level.edges.filter((edge) => edge.label !== void 0).map(begin));
     for (const edge of placed.level.edges) emitEdge(placed, edge, labeled.has(begin(edge)), path, left, top, picture.lines);
@@ -627,11 +703,26 @@
     }
   }
 
+  // src/slices.ts
+  var SLICE = 40;
+  async function sliced(work) {
+    let end = performance.now() + SLICE;
+    for (; ; ) {
+      const next = work.next();
+      if (next.done) return next.value;
+      if (performance.now() < end) continue;
+      await new Promise((done) => setTimeout(done));
+      end = performance.now() + SLICE;
+    }
+  }
+
   // src/canvas.ts
   var ROW = 400;
+  var STEP = 1e3;
   var MOST_ROWS = 64;
   var MOST_PIXELS = 16e3;
   var MOST_AREA = 1e8;
+  var EDGE = 6;
   var MARGIN = 16;
   var OVERHANG = 16;
   var LABEL_OVERHANG = 200;
@@ -655,10 +746,16 @@
   var Rows = class _Rows {
     /** The leftmost and the rightmost place of each line. */
     extents;
+    largestCost = 0;
     boxes = /* @__PURE__ */ new Map();
     lines = /* @__PURE__ */ new Map();
     long = [];
-    constructor(picture) {
+    constructor(lines) {
+      this.extents = new Float64Array(2 * lines);
+    }
+    /** The rows of a picture, step by step. */
+    static *of(picture) {
+      const made = new _Rows(picture.lines.length);
       const add2 = (map, from, to, index) => {
         for (let row = Math.floor(from / ROW); row <= Math.floor(to / ROW); row += 1) {
           const list = map.get(row);
@@ -666,20 +763,28 @@
           else map.set(row, [index]);
         }
       };
-      this.extents = new Float64Array(2 * picture.lines.length);
-      picture.boxes.forEach((box, index) => add2(this.boxes, box.y, box.y + box.h, index));
-      picture.lines.forEach((line, index) => {
+      for (const [index, box] of picture.boxes.entries()) {
+        if (index % STEP === 0) yield;
+        add2(made.boxes, box.y, box.y + box.h, index);
+        if (!box.isOpen) made.largestCost = Math.max(made.largestCost, box.item.c ?? 0);
+      }
+      for (const [index, line] of picture.lines.entries()) {
+        if (index % STEP === 0) yield;
         let [left, right] = [Infinity, -Infinity];
         for (let at = 0; at < line.points.length; at += 2) {
           left = Math.min(left, line.points[at] ?? 0);
           right = Math.max(right, line.points[at] ?? 0);
         }
-        this.extents[2 * index] = left;
-        this.extents[2 * index + 1] = right;
+        made.extents[2 * index] = left;
+        made.extents[2 * index + 1] = right;
         const [from, to] = [line.points[1] ?? 0, line.points.at(-1) ?? 0];
-        if ((to - from) / ROW > MOST_ROWS) this.long.push(index);
-        else add2(this.lines, Math.min(from, to) - OVERHANG, Math.max(from, to), index);
-      });
+        if ((to - from) / ROW > MOST_ROWS) made.long.push(index);
+        else add2(made.lines, Math.min(from, to) - OVERHANG, Math.max(from, to), index);
+      }
+      return made;
+    }
+    static none() {
+      return new _Rows(0);
     }
     static found(map, top, bottom) {
       const [first, last] = [Math.floor(top / ROW), Math.floor(bottom / ROW)];
@@ -706,7 +811,7 @@
     selected = "";
     marked = /* @__PURE__ */ new Set();
     colors;
-    rows = new Rows(this.picture);
+    rows = Rows.none();
     isScheduled = false;
     /** Where the picture is on the element, in device pixels, unless all of it must be painted. */
     painted;
@@ -715,17 +820,17 @@
     left = 0;
     /** Pixels at the bottom that something else covers. */
     covered = () => 0;
+    /** Pixels at the top that a title covers. */
+    titled = () => 0;
     /** Number of frames that were drawn, for tests and measurements. */
     frames = 0;
     constructor(element2) {
       this.element = element2;
       this.colors = palette(document.documentElement);
     }
-    show(picture) {
-      this.picture = picture;
-      this.rows = new Rows(picture);
-      this.largestCost = 0;
-      for (const box of picture.boxes) if (!box.isOpen) this.largestCost = Math.max(this.largestCost, box.item.c ?? 0);
+    async show(picture) {
+      const rows = await sliced(Rows.of(picture));
+      [this.picture, this.rows, this.largestCost] = [picture, rows, rows.largestCost];
       this.draw();
     }
     /** Draws everything soon, once however often it is called. */
@@ -759,12 +864,14 @@
       this.draw();
     }
     fit() {
-      const { clientWidth, clientHeight } = this.element;
+      const { clientWidth } = this.element;
+      const top = this.titled();
+      const clientHeight = this.element.clientHeight - top;
       const { w, h } = this.picture;
       const scale = Math.min((clientWidth - 40) / Math.max(w, 1), (clientHeight - 40) / Math.max(h, 1), 1);
       const readable = Math.max(scale, Math.min(0.45, (clientWidth - 40) / Math.max(w, 1)));
       const s = Math.max(readable, 0.02);
-      this.view = { scale: s, x: (clientWidth - w * s) / 2, y: scale < s ? 20 : (clientHeight - h * s) / 2 };
+      this.view = { scale: s, x: (clientWidth - w * s) / 2, y: top + (scale < s ? 20 : (clientHeight - h * s) / 2) };
       this.draw();
     }
     /** Moves a box into the middle of what is visible, unless it is visible; large enough to be read, unless it keeps the scale. */
@@ -777,6 +884,11 @@
       const x = this.view.x + (box.x + box.w / 2) * this.view.scale;
       const y = this.view.y + (box.y + TITLE / 2) * this.view.scale;
       const margin = keepsScale ? 12 : 60;
+      const half = box.w / 2 * scale;
+      if (keepsScale && 2 * half < clientWidth - 2 * EDGE && x > margin && x < clientWidth - margin) {
+        const moved = Math.min(Math.max(x, half + EDGE), clientWidth - half - EDGE);
+        this.view = { ...this.view, x: this.view.x + moved - x };
+      }
       const isVisible = x > margin && y > 40 && x < clientWidth - margin && y < height - 40 && scale === this.view.scale;
       if (!isVisible) {
         const middle = Math.min(box.h, Math.max(height / scale - 60, 0)) / 2;
@@ -1008,10 +1120,15 @@
       }
     }
   };
+  var hues = /* @__PURE__ */ new Map();
   function hueOf(name) {
+    const known = hues.get(name);
+    if (known !== void 0) return known;
     let hash = 2166136261;
     for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 16777619) >>> 0;
-    return hash % 24 * 15;
+    const hue = hash % 24 * 15;
+    hues.set(name, hue);
+    return hue;
   }
   function rounded(context, x, y, w, h, r) {
     context.beginPath();
@@ -1105,6 +1222,7 @@
     return parts;
   }
   var FEW_NODES = 3;
+  var MANY_VALUES = 300;
   var FEW_EDITS = 4;
   var singular = (text2) => text2.replace(/\b1 (edit|run|attempt|node|input|output|value|repair)s\b/g, "1 $1");
   var counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
@@ -1213,7 +1331,7 @@
       const name = element("div", row.bad ? { class: "error" } : {}, link(row.name, row.level, row.item, go), element("div", { class: "name" }, row.type));
       return [name, range(row.range), row.mean ?? ""];
     });
-    const values2 = table(rows, ["value", "smallest … greatest", "mean"], [2]);
+    const values2 = table(rows, ["value", "smallest … greatest", "mean"], [2], MANY_VALUES);
     values2.id = "values";
     parts.push(element("p", {}, summary), values2);
     return parts;
@@ -1352,7 +1470,7 @@
   }
 
   // src/contents.ts
-  var PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text"];
+  var PANELS = ["details", "findings", "cost", "values", "simplify", "versions", "compare", "text", "changes"];
   var TITLES = {
     details: "Details",
     findings: "Findings",
@@ -1361,7 +1479,8 @@
     simplify: "Simplify",
     versions: "Versions",
     compare: "Compare",
-    text: "Text"
+    text: "Text",
+    changes: "Changes"
   };
   function available(engine) {
     const asks = {
@@ -1372,7 +1491,8 @@
       simplify: engine.simplify,
       versions: engine.versions,
       compare: engine.compare,
-      text: engine.text
+      text: engine.text,
+      changes: engine.undo
     };
     return PANELS.filter((name) => asks[name] !== void 0);
   }
@@ -1387,20 +1507,22 @@
     seed = 0;
     run;
     edits;
-    /** The variables of inputs, once they are known. */
-    variables;
     problem;
     constructor(page) {
       this.page = page;
     }
     /** Forgets what was found out about another model. */
     reset() {
-      [this.run, this.edits, this.sizes, this.variables] = [void 0, void 0, "", void 0];
+      [this.run, this.edits, this.sizes] = [void 0, void 0, ""];
     }
     /** Takes what a change did. Returns its summary. */
     changed(title, done) {
       [this.run, this.edits] = [void 0, { title, done: { ...done, summary: singular(done.summary) } }];
       return this.edits.done.summary;
+    }
+    /** Whether a change was made, of which there are edits. */
+    get hasChanges() {
+      return this.edits !== void 0;
     }
     async of(name, pane) {
       const { page } = this;
@@ -1414,8 +1536,8 @@
         case "cost":
           return this.cost(go);
         case "values": {
-          this.variables ??= (await engine.cost?.("").catch(() => void 0))?.variables;
-          const state = { sizes: this.sizes, seed: this.seed, isShown: page.main.hasValues, variables: this.variables ?? [], problem: this.problem };
+          const variables = page.overview?.variables ?? [];
+          const state = { sizes: this.sizes, seed: this.seed, isShown: page.main.hasValues, variables, problem: this.problem };
           this.problem = void 0;
           const toggle = (isShown) => void page.act("reading", () => this.values(isShown));
           return values(this.run, state, go, { run: (sizes, seed) => void page.act("running", () => this.runs(sizes, seed), "run"), toggle });
@@ -1428,6 +1550,8 @@
           return this.comparing();
         case "text":
           return this.text(pane);
+        case "changes":
+          return this.changes();
       }
     }
     /** Leads to boxes of a picture. */
@@ -1439,9 +1563,8 @@
       if (!page.engine.cost) return [];
       page.color("cost");
       const [found, problem] = await this.counted(sizes);
-      this.variables = found.variables;
       await page.main.reload();
-      page.render();
+      await page.render();
       if (problem !== void 0) page.work.say(problem);
       return cost(found, sizes, problem, go, (sizes2) => {
         this.sizes = sizes2;
@@ -1454,7 +1577,7 @@
       try {
         return [await count(sizes), void 0];
       } catch (error) {
-        if (sizes.trim() === "" || error instanceof Restored) throw error;
+        if (sizes.trim() === "" || error instanceof Cancelled) throw error;
         return [await count(""), error instanceof Error ? error.message : String(error)];
       }
     }
@@ -1511,17 +1634,20 @@
       const { page } = this;
       const { engine } = page;
       const again = (isProved) => void page.change("Simplified", () => engine.simplify(isProved));
-      if (this.edits) {
-        const actions = [
-          ...engine.before ? [button("Before and after", () => void page.compareWith(engine.before), { id: "before" })] : [],
-          button("Undo", page.undoes),
-          button("Save", () => void page.act("saving", () => this.save(), "save"), { class: "primary" })
-        ];
-        const form = simplify(false, again);
-        return [...changes(this.edits.title, this.edits.done, this.edits.title === "Undone" ? [] : actions), element("hr"), ...form];
-      }
       const nodes = Number(page.overview?.facts.find(([name]) => name === "nodes")?.[1] ?? 0);
-      return simplify(nodes <= MOST_PROVED, again);
+      return simplify(this.edits === void 0 && nodes <= MOST_PROVED, again);
+    }
+    /** What the last change did. */
+    changes() {
+      const { page } = this;
+      const { engine } = page;
+      if (!this.edits) return hint(TITLES.changes, "No change was made since the page was loaded.");
+      const actions = [
+        ...engine.before ? [button("Before and after", () => void page.compareWith(engine.before), { id: "before" })] : [],
+        button("Undo", page.undoes),
+        button("Save", page.saves, { class: "primary" })
+      ];
+      return changes(this.edits.title, this.edits.done, this.edits.title === "Undone" ? [] : actions);
     }
     comparing() {
       const { page } = this;
@@ -1549,7 +1675,7 @@
       try {
         this.run = await page.engine.run?.(sizes, seed);
       } catch (error) {
-        if (error instanceof Restored) throw error;
+        if (error instanceof Cancelled) throw error;
         const problem = error instanceof Error ? error.message : String(error);
         this.problem = problem;
         await page.show("values");
@@ -1564,7 +1690,7 @@
       const { page } = this;
       page.main.hasValues = isShown;
       await page.main.reload();
-      page.render();
+      await page.render();
     }
     async save() {
       const { page } = this;
@@ -1590,7 +1716,9 @@
     ["Enter, double click", "open or close the selected box"],
     ["Shift click", "mark the path from the selected box to another one"],
     ["+, −, 0", "zoom in, zoom out, everything"],
-    ["1 … 8", "panels"],
+    ["1 … 9", "panels"],
+    ["Ctrl Z, ⌘ Z", "take back the last change of the model"],
+    ["Ctrl S, ⌘ S", "save the model as a file"],
     ["Escape", "close the panel"]
   ];
   function help() {
@@ -1606,8 +1734,20 @@
   }
 
   // src/keys.ts
+  function command(page, event, isTyping) {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || document.querySelector("dialog[open]")) return false;
+    const key = event.key.toLowerCase();
+    if (key === "s" && page.engine.save) page.saves();
+    else if (key === "z" && page.engine.undo && !isTyping) page.undoes();
+    else return false;
+    return true;
+  }
   function press(page, event) {
     const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (command(page, event, isTyping)) {
+      event.preventDefault();
+      return;
+    }
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const pane = page.panes.find((pane2) => pane2.canvas.element === event.target) ?? page.main;
     const { clientWidth, clientHeight } = pane.canvas.element;
@@ -1650,16 +1790,19 @@
   // src/pane.ts
   var MOST_OPEN = 6e4;
   var DOUBLE = { time: 500, distance: 8 };
-  var TOGETHER = 64;
+  var TOGETHER = 128;
   var Pane = class {
     element;
     canvas;
     side;
     title = element("div", { class: "pane-title", hidden: "" });
+    /** The paths of the boxes that are open. */
     open = /* @__PURE__ */ new Set();
     selected = "";
     /** Whether edges show the values of the last run. */
     hasValues = false;
+    /** Whether the picture is not that of what is loaded and open. */
+    isStale = true;
     engine;
     events;
     levels = /* @__PURE__ */ new Map();
@@ -1673,6 +1816,7 @@
       const label = side === 0 ? "Picture of the model; the tree beside it has the same boxes" : "Picture of the older model";
       const canvas = element("canvas", { id: side === 0 ? "canvas" : "canvas-older", tabindex: "0", role: "img", "aria-label": label });
       this.canvas = new Canvas(canvas);
+      this.canvas.titled = () => this.title.hidden ? 0 : this.title.offsetTop + this.title.offsetHeight;
       this.element = element("div", { class: "pane" }, this.title, canvas);
       this.listen(canvas);
     }
@@ -1758,6 +1902,7 @@
     begin(overview) {
       this.parents = overview.parents;
       this.levels.clear();
+      this.isStale = true;
       this.hasValues = false;
       this.canvas.marked.clear();
     }
@@ -1770,38 +1915,57 @@
       for (let parent = this.parents[level]; parent; parent = this.parents[parent[0]]) path.unshift(parent[1]);
       return path.join("/");
     }
-    /** Loads the levels of a box and those around it. */
-    async load(path) {
+    /** Loads the levels of boxes and those around them. */
+    async load(paths) {
       await this.level(0);
-      let level = 0;
-      for (const index of path.split("/")) {
-        const inside = this.levels.get(level)?.items[Number(index)]?.in;
-        if (inside === void 0) return;
-        await this.level(inside);
-        level = inside;
+      let outer = [...paths].filter((path) => path !== "").map((path) => ({ level: 0, rest: path.split("/") }));
+      while (outer.length > 0) {
+        const inner2 = outer.flatMap(({ level, rest: [index, ...rest] }) => {
+          const inside = this.levels.get(level)?.items[Number(index)]?.in;
+          return inside === void 0 ? [] : [{ level: inside, rest }];
+        });
+        await this.loadLevels(inner2.map(({ level }) => level));
+        outer = inner2.filter(({ rest }) => rest.length > 0);
       }
     }
-    async level(id) {
-      if (this.levels.has(id)) return;
-      const level = await this.engine.level(id, this.side);
-      if (this.hasValues && this.engine.labels) {
-        for (const [index, label] of (await this.engine.labels(id)).entries()) {
-          const edge = level.edges[index];
-          if (edge && label !== null) edge.label = label;
-        }
-      }
-      this.levels.set(id, level);
+    level(id) {
+      return this.loadLevels([id]);
     }
-    render() {
+    /** Loads levels, many with a request. */
+    async loadLevels(ids) {
+      const missing = [...new Set(ids)].filter((id) => !this.levels.has(id));
+      for (let at = 0; at < missing.length; at += TOGETHER) {
+        const part = missing.slice(at, at + TOGETHER);
+        const { levels, labels } = this.engine.levels ? await this.engine.levels(part, this.hasValues, this.side) : { levels: await Promise.all(part.map((id) => this.engine.level(id, this.side))), labels: [] };
+        part.forEach((id, nth) => {
+          const level = levels[nth];
+          if (!level) return;
+          labels[nth]?.forEach((label, index) => {
+            const edge = level.edges[index];
+            if (edge && label !== null) edge.label = label;
+          });
+          this.levels.set(id, level);
+          this.isStale = true;
+        });
+      }
+    }
+    /** Opens these boxes and no others. */
+    opens(paths) {
+      this.open.clear();
+      for (const path of paths) this.open.add(path);
+      this.isStale = true;
+    }
+    async render() {
       this.canvas.selected = this.selected;
-      this.canvas.show(compose(0, this.levels, this.open));
+      if (this.isStale) await this.canvas.show(await sliced(composed(0, this.levels, this.open)));
+      else this.canvas.draw();
+      this.isStale = false;
     }
     /** Levels again, with the same boxes open, after marks or the model changed. */
     async reload() {
       this.levels.clear();
-      await this.level(0);
-      for (const path of [...this.open].sort((a, b) => a.length - b.length)) await this.load(path);
-      this.render();
+      await this.load(this.open);
+      await this.render();
     }
     /** Opens or closes a box, which stays where it is on the screen. Returns `false` if it cannot be opened. */
     async toggle(path) {
@@ -1812,7 +1976,8 @@
         await this.level(before.item.in);
         this.open.add(path);
       }
-      this.render();
+      this.isStale = true;
+      await this.render();
       const after = this.box(path);
       if (after) {
         const { view } = this.canvas;
@@ -1834,17 +1999,18 @@
             if (item.in !== void 0) inner2.push([item.in, path ? `${path}/${index}` : String(index)]);
           });
         }
-        for (let at = 0; at < inner2.length; at += TOGETHER) await Promise.all(inner2.slice(at, at + TOGETHER).map(([id]) => this.level(id)));
+        await this.loadLevels(inner2.map(([id]) => id));
         for (const [, path] of inner2) this.open.add(path);
         outer = inner2;
       }
-      this.render();
+      this.isStale = true;
+      await this.render();
       this.canvas.fit();
     }
-    closeAll() {
-      this.open.clear();
+    async closeAll() {
+      this.opens([]);
       this.selected = this.selected.split("/")[0] ?? "";
-      this.render();
+      await this.render();
       this.canvas.fit();
     }
     /** Selects a box; everything around it is opened. */
@@ -1856,9 +2022,10 @@
         this.canvas.selected = path;
         this.canvas.draw();
       } else {
-        await this.load(path);
+        await this.load([path]);
         for (const outer of around) this.open.add(outer);
-        this.render();
+        this.isStale = true;
+        await this.render();
       }
       if (reveal) this.canvas.reveal(path);
     }
@@ -1909,13 +2076,24 @@
     side = 0;
     /** The text whose matches are shown. */
     text = "";
+    /** The text that was asked for last. */
+    asked = "";
     constructor(page) {
       this.page = page;
-      this.field.addEventListener("change", () => void page.act("searching", () => this.find()));
+      this.field.addEventListener("change", () => this.begin());
       this.field.addEventListener("keydown", (event) => {
         const isSame = this.field.value.trim() === this.text;
-        if (event.key === "Enter" && isSame && this.hits.length > 0) void page.at("searching", () => this.entered(event.shiftKey));
+        if (event.key !== "Enter") return;
+        if (isSame && this.hits.length > 0) void page.at("searching", () => this.entered(event.shiftKey));
+        else this.begin();
       });
+    }
+    /** Searches the text of the field. A key and the change of the field that follows it are one request. */
+    begin() {
+      const text2 = this.field.value.trim();
+      if (text2 === this.asked) return;
+      this.asked = text2;
+      void this.page.act("searching", () => this.find());
     }
     async entered(isBack) {
       const end = this.from === void 0 ? void 0 : this.hits[this.hit];
@@ -1926,7 +2104,7 @@
       const { page, from } = this;
       const text2 = this.field.value.trim();
       this.forget();
-      [this.text, this.from] = [text2, from];
+      [this.text, this.asked, this.from] = [text2, text2, from];
       if (!text2) {
         page.work.rest();
         page.remember(false);
@@ -1948,14 +2126,14 @@
     async restore(text2) {
       if (!text2 || text2 === this.field.value) return;
       this.field.value = text2;
-      this.text = text2;
+      [this.text, this.asked] = [text2, text2];
       this.take(await this.page.engine.search(text2), 0);
     }
     /** Ends a search or a path, whose matches are boxes of the model as it was. */
     forget() {
       this.take(NONE, 0);
       this.found.textContent = "";
-      [this.text, this.from] = ["", void 0];
+      [this.text, this.asked, this.from] = ["", "", void 0];
     }
     /** Empties the field, too. */
     clear() {
@@ -2001,7 +2179,7 @@
       }
       const found = await page.engine.path([a.level, a.index], [b.level, b.index], pane.side);
       this.take(found, pane.side);
-      [this.field.value, this.text] = ["", ""];
+      [this.field.value, this.text, this.asked] = ["", "", ""];
       await page.marked(pane, path);
       const isEnd = ({ level, item }) => [from, path].some((end) => `${pane.pathOf(level, item)}/`.startsWith(`${end}/`));
       const between = found.count - found.hits.filter(isEnd).length;
@@ -2051,19 +2229,20 @@
 
   // src/work.ts
   var PATIENCE = 700;
+  var ASK = 500;
   var OPENING = "reading the files";
   var MOST_WAITING = 30;
   var Work = class {
     status = element("div", { id: "status", role: "status" });
     busy = element("div", { id: "busy", role: "alert", hidden: "" });
     notice = element("div", { id: "notice", role: "alert", hidden: "" });
-    cancel;
+    engine;
     events;
     waiting = [];
     current;
     facts = "";
-    constructor(cancel, events) {
-      this.cancel = cancel;
+    constructor(engine, events) {
+      this.engine = engine;
       this.events = events;
     }
     /** Takes the lines about a model that is new or was changed. */
@@ -2107,7 +2286,7 @@
     guard(what, work, once) {
       const begun = this.current ? [this.current, ...this.waiting] : this.waiting;
       if (once !== void 0 && begun.some((task) => task.once === once)) {
-        if (what === OPENING || !this.busy.hidden) this.warn(`The same is worked on already. Wait for it${this.cancel ? " or cancel it" : ""}, then do this again.`);
+        if (what === OPENING || !this.busy.hidden) this.warn(`The same is worked on already. Wait for it${this.engine.cancel ? " or cancel it" : ""}, then do this again.`);
         return Promise.resolve();
       }
       if (this.waiting.length >= MOST_WAITING) return Promise.resolve();
@@ -2131,16 +2310,31 @@
       }
       delete document.body.dataset["busy"];
     }
-    async run({ what, work }) {
+    /** Says what the page waits for before there is a model; without a text, that it goes on. */
+    waits(text2) {
+      this.busy.replaceChildren(text2 ?? "");
+      this.busy.hidden = text2 === void 0;
+    }
+    /** Says what goes on, and how far it is. */
+    async watch(task) {
+      const begin = performance.now() - PATIENCE;
+      const far = element("span", { "aria-live": "off", id: "progress" });
+      this.busy.replaceChildren(`${task.what} … `, far);
+      const { cancel } = this.engine;
+      if (cancel) this.busy.append(button("Cancel", cancel, { id: "cancel" }));
+      this.busy.hidden = false;
+      while (this.current === task) {
+        const progress = await this.engine.progress?.().catch(() => void 0) ?? {};
+        far.textContent = [...amounts(progress), `${Math.round((performance.now() - begin) / 1e3)} s`].join(", ");
+        await new Promise((done) => setTimeout(done, ASK));
+      }
+    }
+    async run(task) {
+      const { what, work } = task;
       this.notice.hidden = true;
       if (!this.events.isChoosing()) this.rest();
       document.body.dataset["busy"] = what;
-      const { cancel } = this;
-      const timer = setTimeout(() => {
-        this.busy.replaceChildren(`${what} … `);
-        if (cancel) this.busy.append(button("Cancel", cancel, { id: "cancel" }));
-        this.busy.hidden = false;
-      }, PATIENCE);
+      const timer = setTimeout(() => void this.watch(task), PATIENCE);
       try {
         await work();
       } catch (error) {
@@ -2164,6 +2358,13 @@
       this.warn(what === OPENING ? `Not opened: ${text2}. What is shown stays.` : text2);
     }
   };
+  function amounts(progress) {
+    const { edit, run, ...parts } = progress;
+    if (edit) return [edit[0] === 1 ? "1 edit" : `${edit[0].toLocaleString("en")} edits`];
+    if (run) return [`${run[0].toLocaleString("en")} operations`];
+    const [done, total] = Object.values(parts).sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
+    return total > 0 ? [`${Math.min(100, Math.floor(100 * done / total))} %`] : [];
+  }
   var message = (error) => error instanceof Error ? error.message : String(error);
 
   // src/start.ts
@@ -2233,6 +2434,7 @@
 
   // src/tree.ts
   var MOST = 2e3;
+  var MARK = 20;
   var Tree = class {
     element = element("nav", { id: "tree", "aria-label": "Boxes of the model" });
     events;
@@ -2241,11 +2443,13 @@
       this.events = events;
       this.element.addEventListener("click", (event) => {
         const path = pathOf(event.target);
-        if (path !== void 0) this.events.select(path);
+        if (path === void 0) return;
+        if (this.isMark(path, event)) this.events.toggle(path);
+        else this.events.choose(path);
       });
       this.element.addEventListener("dblclick", (event) => {
         const path = pathOf(event.target);
-        if (path !== void 0) this.events.toggle(path);
+        if (path !== void 0 && !this.isMark(path, event)) this.events.toggle(path);
       });
       this.element.addEventListener("keydown", (event) => this.key(event));
     }
@@ -2264,6 +2468,10 @@
       first?.setAttribute("tabindex", "0");
       if (hadFocus) first?.focus({ preventScroll: true });
       this.reveal(selected);
+    }
+    isMark(path, event) {
+      const item = this.items.get(path);
+      return item?.hasAttribute("aria-expanded") === true && event.clientX - item.getBoundingClientRect().left < MARK;
     }
     /** Scrolls to an item that is not visible. Only the tree moves. */
     reveal(path) {
@@ -2356,6 +2564,7 @@
   }
 
   // src/page.ts
+  var GIVE_WAY = ["simplify", "changes"];
   var COLORINGS = ["type", "cost", "scope", "findings", "diff"];
   var Page = class {
     engine;
@@ -2369,7 +2578,7 @@
     tree;
     contents;
     panel = element("aside", { id: "panel", "aria-label": "Panel", hidden: "", tabindex: "-1" });
-    title = element("h1");
+    title = element("h1", {}, document.title);
     coloring = element("select", { id: "coloring", "aria-label": "Color by" });
     undo;
     picture = element("main", { id: "picture" });
@@ -2379,11 +2588,15 @@
     isStill = false;
     constructor(root2, engine) {
       this.engine = engine;
-      this.work = new Work(engine.cancel, { restart: () => this.start(), isChoosing: () => this.search.from !== void 0 });
+      this.work = new Work(engine, { restart: () => this.start(), isChoosing: () => this.search.from !== void 0 });
       this.search = new Search(this);
       this.contents = new Contents(this);
       this.panes = [this.pane(0)];
       this.tree = new Tree({
+        choose: (path) => {
+          this.closeTree();
+          void this.at("selecting", () => this.select(this.main, path, true));
+        },
         select: (path) => void this.at("selecting", () => this.select(this.main, path, true)),
         toggle: (path) => void this.at("opening", () => this.toggle(this.main, path))
       });
@@ -2436,7 +2649,7 @@
         button("Close all", () => void this.act("closing", () => this.closeAll()), { id: "close-all" })
       );
       if (engine.undo) header.append(this.undo);
-      if (engine.save) header.append(button("Save", () => void this.act("saving", () => this.contents.save(), "save"), { id: "save", class: "primary" }));
+      if (engine.save) header.append(button("Save", this.saves, { id: "save", class: "primary" }));
       if (engine.open) {
         const input = element("input", { type: "file", id: "reopen", "aria-label": "Open another model", multiple: "", class: "hidden" });
         picks(input, (files) => void this.reopen(() => chosen(files)));
@@ -2462,13 +2675,21 @@
       );
       return rail;
     }
+    /** Closes the tree, which is over the picture where there is no room beside it. */
+    closeTree() {
+      const wasShown = document.body.classList.contains("tree-shown");
+      document.body.classList.remove("tree-shown");
+      return wasShown;
+    }
     /** Opens a panel, or closes it. */
     tab(name) {
-      if (!this.tabs.has(name)) return;
+      if (!this.tabs.has(name) || name === "changes" && !this.contents.hasChanges) return;
+      this.closeTree();
       if (this.shown === name && !this.work.isWaiting) void this.show(void 0);
       else void this.act(name, () => this.show(this.shown === name ? void 0 : name));
     }
     listen() {
+      this.picture.addEventListener("pointerdown", () => this.closeTree());
       this.coloring.addEventListener("change", () => {
         this.color(this.coloring.value);
         this.remember(false);
@@ -2503,7 +2724,7 @@
     /** Shows the model from the beginning. */
     async start() {
       for (const pane of this.panes) {
-        pane.open.clear();
+        pane.opens([]);
         pane.selected = "";
       }
       const overview = await this.refresh();
@@ -2537,11 +2758,13 @@
       this.title.title = overview.title;
       document.title = overview.title;
       this.undo.disabled = overview.undo === 0;
+      this.tabs.get("changes")?.toggleAttribute("hidden", !this.contents.hasChanges);
+      this.resize(true);
       this.work.begin(overview.facts);
       return overview;
     }
-    render() {
-      for (const pane of this.panes) pane.render();
+    async render() {
+      for (const pane of this.panes) await pane.render();
       this.tree.show(this.main.canvas.picture, this.main.selected);
     }
     resize(isStill = false) {
@@ -2606,7 +2829,7 @@
         await pane.reload();
       }
       this.color("diff");
-      this.render();
+      await this.render();
       this.resize();
       for (const pane of this.panes) pane.canvas.fit();
       await this.show("compare");
@@ -2619,7 +2842,7 @@
       await this.engine.single?.();
       this.dropOlder();
       await this.main.reload();
-      this.render();
+      await this.render();
       await this.show("compare");
     }
     dropOlder() {
@@ -2647,11 +2870,10 @@
       this.tree.show(this.main.canvas.picture, this.main.selected);
       this.remember(true);
     }
-    closeAll() {
-      for (const pane of this.panes) pane.closeAll();
+    async closeAll() {
+      for (const pane of this.panes) await pane.closeAll();
       this.tree.show(this.main.canvas.picture, this.main.selected);
       this.remember(true);
-      return Promise.resolve();
     }
     /** Selects a box, which is the other end of a path that is begun. */
     async select(pane, path, reveal) {
@@ -2677,7 +2899,8 @@
         else this.tree.mark(this.main.selected);
       }
       this.remember(true);
-      if (this.shown === "details" || path && this.shown === void 0) await this.show(this.engine.details ? "details" : void 0, pane);
+      const isReplaced = this.shown === void 0 || GIVE_WAY.includes(this.shown);
+      if (this.shown === "details" || path && isReplaced) await this.show(this.engine.details ? "details" : void 0, pane);
       else if (this.shown === "text" && !this.contents.isFollowing) await this.show("text");
     }
     /** Shows the end of a path, whose matches are marked. */
@@ -2760,23 +2983,26 @@
     }
     /** What the buttons for that do. */
     undoes = () => void this.act("working", () => this.undone());
+    saves = () => {
+      if (this.engine.save) void this.act("saving", () => this.contents.save(), "save");
+    };
     async changed(title, apply) {
       const done = await apply();
       if (this.panes.length > 1) {
         await this.engine.single?.();
         this.dropOlder();
       }
-      this.main.open.clear();
+      this.main.opens([]);
       this.main.selected = "";
       this.folded = void 0;
       this.search.forget();
-      await this.refresh();
       const summary = this.contents.changed(title, done);
+      await this.refresh();
       await this.main.reload();
-      this.render();
+      await this.render();
       this.main.canvas.fit();
       this.count();
-      await this.show("simplify");
+      await this.show("changes");
       this.work.say(summary);
       this.remember(true);
     }
@@ -2819,14 +3045,15 @@
       const { overview } = this;
       const isSame = overview === void 0 || state.of === void 0 || state.of === fingerprint(overview);
       const [open, at] = isSame ? [state.open, state.at] : [[], ""];
-      this.main.open = new Set(open);
-      for (const path of open) await this.main.load(path);
+      this.main.opens(open);
+      await this.main.load(open);
       this.main.selected = at;
       this.folded = void 0;
-      this.render();
+      await this.render();
       if (at) this.main.canvas.reveal(at);
       await this.search.restore(state.find);
-      const panel = PANELS.find((name) => name === state.panel && this.tabs.has(name));
+      const isShown = (name) => name === state.panel && this.tabs.has(name) && (name !== "changes" || this.contents.hasChanges);
+      const panel = PANELS.find(isShown);
       if (panel !== this.shown || panel === "details") await this.show(panel);
       if (isSame || state.open.length === 0 && !state.at) return void 0;
       const isNamed = state.model !== void 0 && state.model !== overview.title;
@@ -2839,6 +3066,7 @@
     }
     /** Ends what is begun, or closes the panel. */
     escape() {
+      if (this.closeTree()) return;
       if (this.search.from === void 0) void this.show(void 0);
       this.search.from = void 0;
       this.work.rest();
@@ -2857,14 +3085,16 @@
     };
     let take;
     droppable((sources) => take?.(sources));
+    let page;
     const show = (engine) => {
-      const page = new Page(root, engine);
-      take = (sources) => page.drop(sources);
-      return page.work.first(() => page.start());
+      const made = new Page(root, engine);
+      page = made;
+      take = (sources) => made.drop(sources);
+      return made.work.first(() => made.start());
     };
     try {
       if (scene) show(embedded(scene)).catch(fail);
-      else if (base !== void 0) show(remote(base)).catch(fail);
+      else if (base !== void 0) show(remote(base, (text2) => page?.work.waits(text2))).catch(fail);
       else if (wasm !== void 0) {
         const engine = worker(wasm);
         const first = start(root, engine, async () => {
