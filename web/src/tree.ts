@@ -56,7 +56,10 @@ export class Tree {
 
   private isMark(path: string, event: MouseEvent): boolean {
     const item = this.items.get(path);
-    return item?.hasAttribute("aria-expanded") === true && event.clientX - item.getBoundingClientRect().left < MARK;
+    // A click that a program makes, such as a screen reader, has no place.
+    if (!item?.hasAttribute("aria-expanded") || event.detail === 0) return false;
+    const x = event.clientX - item.getBoundingClientRect().left;
+    return x >= 0 && x < MARK;
   }
 
   /** Scrolls to an item that is not visible. Only the tree moves. */

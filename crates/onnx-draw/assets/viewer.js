@@ -2471,7 +2471,9 @@
     }
     isMark(path, event) {
       const item = this.items.get(path);
-      return item?.hasAttribute("aria-expanded") === true && event.clientX - item.getBoundingClientRect().left < MARK;
+      if (!item?.hasAttribute("aria-expanded") || event.detail === 0) return false;
+      const x = event.clientX - item.getBoundingClientRect().left;
+      return x >= 0 && x < MARK;
     }
     /** Scrolls to an item that is not visible. Only the tree moves. */
     reveal(path) {
