@@ -1,6 +1,6 @@
 //! Why a node does not say a part of the type of a result: the elements, the shapes or the graphs that decide it.
 
-use onnx_diag::Quoted;
+use onnx_diag::{Clean, Quoted};
 use onnx_ir::{Callee, GraphId, Model, NodeId, ValueId};
 use onnx_schema::{Registry, attr, op};
 use onnx_types::{Dim, Symbol, TypeKind};
@@ -286,7 +286,8 @@ impl Asked<'_> {
     }
 
     fn ty(&self, value: ValueId) -> String {
-        self.inference.display_type(self.model, value).to_string()
+        // Names of sizes are those of the model.
+        Clean(&self.inference.display_type(self.model, value).to_string()).to_string()
     }
 
     /// Values by their names.
