@@ -89,9 +89,11 @@ fn is_about(error: &clap::Error, word: &str) -> bool {
     if error.kind() == ErrorKind::MissingRequiredArgument {
         return true;
     }
+    let whole = word;
+    // An option with its value is two words; the name of a file with a space is one.
     let word = word.rsplit(' ').next().unwrap_or(word);
     let is = |value: &str| {
-        value == word || value.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '=']))
+        value == whole || value == word || value.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '=']))
     };
     [ContextKind::InvalidArg, ContextKind::InvalidSubcommand].iter().any(|&kind| match error.get(kind) {
         Some(ContextValue::String(value)) => is(value),
@@ -302,6 +304,14 @@ mod tests {
             let (_, help) = correction(&format!("onnx {old}")).expect(old);
             assert_eq!(help, format!("write `onnx {new}`"));
         }
+    }
+
+    #[test]
+    fn a_second_file_may_have_a_space_in_its_name() {
+        let arguments = ["onnx", "simplify", "a.onnx", "b c.onnx"].map(OsString::from);
+        let error = Cli::try_parse_from(&arguments).expect_err("two models");
+        let failure = corrected(&error, &arguments).expect("a correction");
+        assert_eq!(failure.help.as_deref(), Some("write `onnx simplify a.onnx -o 'b c.onnx'`"));
     }
 
     #[test]

@@ -65,9 +65,9 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// The option of an argument as errors name it: `--set` of `--set <DIM=SIZE>`.
+/// The option of an argument as errors name it: `--set` of `--set <DIM=SIZE>`, `--verbose` of `--verbose...`.
 fn option(argument: &str) -> &str {
-    argument.split([' ', '=', '[']).next().unwrap_or(argument)
+    argument.split([' ', '=', '[', '.']).next().unwrap_or(argument)
 }
 
 /// An argument of a command, by the text with which errors name it.
