@@ -6,7 +6,8 @@
 Channels: `binary` (in a root without other files), `archive` (installed as its page says), `image` (the files of the last stage of the Dockerfile), `crates` (the
 command that `cargo install` has installed from the packages, as `cargo xtask package` does), `wheel`, `npm`,
 `git` (the diff driver), `hooks` (of pre-commit) and `action` (of GitHub); without names, all whose artefact is given. The table
-at the end has the size and the start-up time of each artefact; with `--limits`, values that are over their limit fail.
+at the end has the size and the start-up time of each artefact; with `--limits`, which is for the artefacts of a release, values
+that are over their limit fail, and so does a binary that needs a library.
 
 The last two channels need the package `pre-commit`, and an index of packages.
 """
@@ -77,6 +78,7 @@ class Artefacts:
     wheel: Path | None
     npm: Path | None
     folder: Path
+    are_released: bool
     rows: list[Row] = field(default_factory=list)
 
 
@@ -98,9 +100,18 @@ def binary(artefacts: Artefacts) -> str:
     root = artefacts.folder / "root"
     roots.place(file, root, "/bin/onnx")
     examples.run_commands(root / "models", lambda words, statuses: roots.enter(root, "/models", ["/bin/onnx", *words], statuses))
+    tested = self_test(roots.enter(root, "/models", ["/bin/onnx", "self-test"]))
     artefacts.rows.append(Row("binary", file.stat().st_size, BINARY_BYTES, start_up([file, "--version"]), BINARY_SECONDS))
     linked = roots.libraries(file)
-    return f"in a root with {f'{len(linked)} libraries' if linked else 'nothing else'}"
+    expect(not (artefacts.are_released and linked), f"the command of a release is static, and this one needs {linked}")
+    return f"in a root with {f'{len(linked)} libraries' if linked else 'nothing else'}; {tested}"
+
+
+def self_test(found: str) -> str:
+    """The last line of `onnx self-test`, if all cases are as recorded."""
+    last = found.splitlines()[-1]
+    expect(re.fullmatch(r"all [0-9,]+ cases are as recorded", last) is not None, found)
+    return last
 
 
 def licenses(found: str, committed: str) -> int:
@@ -117,10 +128,11 @@ def archive(artefacts: Artefacts) -> str:
     with tarfile.open(file) as content:
         content.extractall(artefacts.folder / "archive", filter="data")
     (folder,) = (artefacts.folder / "archive").iterdir()
-    verify, _, install = examples.fenced(folder / "README.md", "sh")
+    verify, test, install = examples.fenced(folder / "README.md", "sh")
     variables = environment([home / ".local/bin"], HOME=str(home))
     if (file.parent / "SHA256SUMS").exists():
         run(["sh", "-ec", verify.splitlines()[0]], file.parent, variables)
+    tested = self_test(run(["sh", "-ec", test], folder, variables))
     run(["sh", "-ec", install], folder, variables)
     expect(run(["onnx", "--version"], home, variables).startswith("onnx "), "the command is not installed")
     expect((home / ".local/share/man/man1/onnx-check.1").exists(), "the manual pages are not installed")
@@ -131,7 +143,7 @@ def archive(artefacts: Artefacts) -> str:
     found = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()} - {"README.md"}
     expect({name.split("/")[0] for name in names} == found, f"the page lists {sorted(names)}, and the archive has {sorted(found)}")
     count = licenses((folder / "THIRD-PARTY-LICENSES").read_text(), "THIRD-PARTY-LICENSES")
-    return f"installed by the lines of its page; licences of {count} crates"
+    return f"installed by the lines of its page; licences of {count} crates; {tested}"
 
 
 def image(artefacts: Artefacts) -> str:
@@ -171,6 +183,8 @@ def metadata(file: Path) -> int:
         third = content.read(f"{folder}/licenses/python/THIRD-PARTY-LICENSES").decode()
     labels = {link.split(",")[0] for link in found.get_all("Project-URL", [])}
     expect(labels == {"Homepage", "Documentation", "Changelog", "Issues"}, f"the links are {sorted(labels)}")
+    free_threading = [line for line in found.get_all("Classifier", []) if "Free Threading" in line]
+    expect("abi3" not in file.name or not free_threading, "free-threaded builds of Python do not load a wheel for `abi3`")
     expect(found["Description-Content-Type"].startswith("text/markdown"), "the description is not Markdown")
     description = str(found.get_payload())
     relative = [link for link in re.findall(r"\]\(([^)]*)\)", description) if not link.startswith("https://")]
@@ -192,7 +206,8 @@ def wheel(artefacts: Artefacts) -> str:
     expect(names == {"onnxkit"}, f"{names} are installed")
     seconds = start_up([commands / "onnx", "--version"])
     artefacts.rows.append(Row("wheel", file.stat().st_size, WHEEL_BYTES, seconds, WHEEL_SECONDS))
-    return f"two commands and the package; licences of {metadata(file)} crates"
+    tested = self_test(run([commands / "onnx", "self-test"], artefacts.folder))
+    return f"two commands and the package; licences of {metadata(file)} crates; {tested}"
 
 
 def npm(artefacts: Artefacts) -> str:
@@ -291,7 +306,7 @@ def main() -> int:
     arguments = parser.parse_args()
     failed = []
     with tempfile.TemporaryDirectory() as temporary:
-        artefacts = Artefacts(arguments.binary, arguments.archive, arguments.installed, arguments.wheel, arguments.npm, Path(temporary).resolve())
+        artefacts = Artefacts(arguments.binary, arguments.archive, arguments.installed, arguments.wheel, arguments.npm, Path(temporary).resolve(), arguments.limits)
         for name in arguments.channels or CHANNELS:
             try:
                 print(f"{name}: ok: {CHANNELS[name](artefacts)}", flush=True)

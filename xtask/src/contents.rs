@@ -34,18 +34,28 @@ impl Artefact {
         }
     }
 
-    /// The platforms of a release, whose artefacts contain the same crates.
+    /// The platforms of a release, whose artefacts contain the same crates. The command is linked statically.
     pub(crate) fn targets(self) -> &'static [&'static str] {
         match self {
-            Self::Command => &[
-                "x86_64-unknown-linux-gnu",
-                "x86_64-unknown-linux-musl",
-                "aarch64-unknown-linux-gnu",
-                "aarch64-unknown-linux-musl",
-            ],
+            Self::Command => &["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"],
             Self::Wheel => &["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"],
             Self::Npm => &["wasm32-unknown-unknown"],
         }
+    }
+
+    /// The platform of a release with this processor; that of the npm package has none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a release has no artefact for it.
+    pub(crate) fn target(self, architecture: &str) -> Result<&'static str, String> {
+        let of_processor =
+            |target: &&&str| self == Self::Npm || target.split('-').next() == Some(architecture);
+        self.targets().iter().find(of_processor).copied().ok_or_else(|| {
+            let known: Vec<&str> =
+                self.targets().iter().filter_map(|target| target.split('-').next()).collect();
+            format!("a release has no {} for `{architecture}`; it has {}", self.name(), known.join(" and "))
+        })
     }
 
     /// The word for it in names of files and in sentences.
@@ -214,6 +224,15 @@ pub(crate) mod tests {
         let problem = joined("├── f v1.0.0\n", &metadata()).unwrap_err();
         assert_eq!(problem, "`cargo tree` printed a line that is not understood: ├── f v1.0.0");
         assert_eq!(joined("", &metadata()).unwrap_err(), "`cargo tree` printed nothing");
+    }
+
+    #[test]
+    fn processors_name_platforms() {
+        assert_eq!(Artefact::Command.target("aarch64").unwrap(), "aarch64-unknown-linux-musl");
+        assert_eq!(Artefact::Wheel.target("x86_64").unwrap(), "x86_64-unknown-linux-gnu");
+        assert_eq!(Artefact::Npm.target("aarch64").unwrap(), "wasm32-unknown-unknown");
+        let problem = Artefact::Wheel.target("riscv64").unwrap_err();
+        assert_eq!(problem, "a release has no wheel for `riscv64`; it has x86_64 and aarch64");
     }
 
     #[test]

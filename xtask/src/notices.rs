@@ -41,8 +41,15 @@ const STANDARD_LIBRARY: [(&str, &str); 11] = [
 const NATIVE: [(&str, &str); 1] = [("libc", "MIT OR Apache-2.0")];
 const WASM: [(&str, &str); 1] = [("dlmalloc", "MIT OR Apache-2.0")];
 
-/// The C library of programs that are linked statically, such as that of the image.
-const STATIC: [(&str, &str); 1] = [("musl", "MIT AND BSD-2-Clause AND BSD-3-Clause AND ISC")];
+/// The C library of the command, which is linked statically, and what unwinds its stack.
+const STATIC: [(&str, &str); 2] =
+    [("libunwind", LLVM), ("musl", "MIT AND BSD-2-Clause AND BSD-3-Clause AND ISC")];
+
+/// What the linker of the wheel adds to it.
+const ZIG: [(&str, &str); 2] = [("libunwind", LLVM), ("zig", "MIT")];
+
+/// The licence of the libraries of LLVM.
+const LLVM: &str = "Apache-2.0 WITH LLVM-exception AND (NCSA OR MIT)";
 
 /// Something with a licence.
 struct Part {
@@ -101,7 +108,11 @@ fn text(artefact: Artefact, target: &str) -> Result<String, String> {
     let crates = crates.iter().filter(|(_, found)| !found.is_own);
     let crates: Vec<Part> = crates.map(|(id, found)| part(id, found, &curated)).collect::<Result<_, _>>()?;
     let system: &[(&str, &str)] = if artefact == Artefact::Npm { &WASM } else { &NATIVE };
-    let statically: &[(&str, &str)] = if artefact == Artefact::Command { &STATIC } else { &[] };
+    let statically: &[(&str, &str)] = match artefact {
+        Artefact::Command => &STATIC,
+        Artefact::Wheel => &ZIG,
+        Artefact::Npm => &[],
+    };
     let compiler = STANDARD_LIBRARY.iter().chain(system).chain(statically);
     let compiler: Vec<Part> = compiler
         .map(|&(name, license)| {

@@ -1,7 +1,7 @@
 //! The libraries compile for `wasm32-unknown-unknown`: they need no files, threads, clock or environment.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::workspace;
 
@@ -9,7 +9,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Compiles all libraries for WebAssembly, with a remark for the summary of CI.
 pub(crate) fn check() -> Result<String, String> {
-    if let Err(problem) = install(TARGET) {
+    if let Err(problem) = workspace::install_target(TARGET) {
         return Ok(format!("not compiled, because the target is not installed: {problem}"));
     }
     // The page leaves out what a browser does not have, such as mapped files; the facade with its features has the rest.
@@ -21,7 +21,7 @@ pub(crate) fn check() -> Result<String, String> {
 
 /// Builds the module of the page and of the npm package.
 pub(crate) fn module() -> Result<PathBuf, String> {
-    install(TARGET)?;
+    workspace::install_target(TARGET)?;
     let build = ["build", "--locked", "--package", "onnx-wasm", "--target", TARGET, "--profile", "page"];
     workspace::run("cargo", &build)?;
     Ok(workspace::target().join(TARGET).join("page/onnx_wasm.wasm"))
@@ -36,16 +36,4 @@ fn checked(packages: &[&str]) -> Result<(), String> {
         .status()
         .map_err(|error| format!("`cargo` could not be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{} does not compile for {TARGET}", packages[1])) }
-}
-
-/// Adds the standard library for a target where it is missing. It comes from where the toolchain came from.
-pub(crate) fn install(target: &str) -> Result<(), String> {
-    let status = Command::new("rustup")
-        .args(["target", "add", target])
-        .current_dir(workspace::root())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .map_err(|error| format!("`rustup` could not be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`rustup target add {target}` failed")) }
 }

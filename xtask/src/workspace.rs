@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::TaskResult;
 
@@ -132,4 +132,16 @@ pub(crate) fn without_paths() -> Result<(&'static str, String), String> {
     let flags = [(home.as_str(), "/cargo"), (&root.to_string_lossy(), "/source")];
     let flags = flags.map(|(from, to)| format!("--remap-path-prefix={from}={to}"));
     Ok(("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))
+}
+
+/// Adds the standard library for a target where it is missing. It comes from where the toolchain came from.
+pub(crate) fn install_target(target: &str) -> Result<(), String> {
+    let status = Command::new("rustup")
+        .args(["target", "add", target])
+        .current_dir(root())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|error| format!("`rustup` could not be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`rustup target add {target}` failed")) }
 }

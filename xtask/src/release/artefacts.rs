@@ -1,15 +1,12 @@
 //! The artefacts of a release, built into one folder with checksums and the list of what the command contains.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use crate::contents::{self, Artefact};
 use crate::workspace::{self, DISTRIBUTION, copy_file, output, pack, read, reset, write};
-use crate::{TaskResult, notices, package, wasm, wheel};
-
-/// The largest binary that is accepted.
-const MAX_BINARY: usize = 20 << 20;
+use crate::{TaskResult, notices, package, wheel};
 
 /// The shells for which the archive has completions, with the names of the files.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "onnx.bash"), ("zsh", "_onnx"), ("fish", "onnx.fish")];
@@ -20,71 +17,86 @@ const README: &str = include_str!("archive.md");
 /// The target of the npm package.
 const WASM: &str = "wasm32-unknown-unknown";
 
-/// Builds all artefacts into `target/artefacts/VERSION`.
-pub(super) fn build(version: &str) -> TaskResult {
+/// The processor of this machine, and others by their names in platforms, for which artefacts are built.
+pub(super) fn processors(others: &[&str]) -> Result<Vec<String>, String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in std::iter::once(&std::env::consts::ARCH).chain(others) {
+        for artefact in Artefact::ALL {
+            artefact.target(name)?;
+        }
+        if !found.iter().any(|processor| processor == name) {
+            found.push((*name).to_owned());
+        }
+    }
+    Ok(found)
+}
+
+/// Builds all artefacts into `target/artefacts/VERSION`. The first processor is that of this machine.
+pub(super) fn build(version: &str, processors: &[String]) -> TaskResult {
     let artefacts = workspace::target().join("artefacts");
     reset(&artefacts)?;
     let folder = artefacts.join(version);
     reset(&folder)?;
-    let host = host()?;
-    let artefacts_of = [(Artefact::Command, host.as_str()), (Artefact::Wheel, &host), (Artefact::Npm, WASM)];
-    for (artefact, target) in artefacts_of {
-        notices::check(artefact, target)?;
+    for processor in processors {
+        for artefact in Artefact::ALL {
+            notices::check(artefact, artefact.target(processor)?)?;
+        }
     }
     // What takes minutes is optimized after what fails earlier.
-    println!("the source distribution of the Python package");
-    super::sdist::build(&artefacts, &folder)?;
-    println!("the crates");
-    println!("{}", package::check()?);
-    crates(version, &folder)?;
-    println!("the npm package");
-    npm(&folder)?;
-    println!("the command");
-    let name = format!("{DISTRIBUTION}-{version}-{host}");
-    let archived = folder.join(format!("{name}.tar.gz"));
-    archive(&command(&host)?, version, &name, &artefacts.join("tree"), &archived)?;
-    println!("the Python package");
-    wheel::release(&folder)?;
-    for (artefact, target) in artefacts_of {
-        bill(artefact, target, &folder)?;
+    timed("the source distribution of the Python package", || super::sdist::build(&artefacts, &folder))?;
+    timed("the crates", || {
+        println!("{}", package::check()?);
+        crates(version, &folder)
+    })?;
+    timed("the npm package", || npm(&folder))?;
+    let mut writer = None;
+    for processor in processors {
+        let target = Artefact::Command.target(processor)?;
+        timed(&format!("the command for {target}"), || {
+            let binary = super::command::build(target)?;
+            let writer: &PathBuf = writer.get_or_insert_with(|| binary.clone());
+            let name = archive_name(version, target);
+            let file = folder.join(format!("{name}.tar.gz"));
+            archive(&binary, writer, version, &name, &artefacts.join("tree"), &file)
+        })?;
     }
-    super::licenses::check(&folder, version, &host)?;
+    for processor in processors {
+        let target = Artefact::Wheel.target(processor)?;
+        timed(&format!("the Python package for {target}"), || wheel::release(target, &folder))?;
+    }
+    for artefact in Artefact::ALL {
+        bill(artefact, artefact.targets()[0], &folder)?;
+    }
+    super::licenses::check(&folder, version, processors)?;
     checksums(&folder)?;
     println!("the artefacts are in {}", folder.display());
     Ok(())
 }
 
-/// The triple that the compiler builds for.
-fn host() -> Result<String, String> {
-    let text = output(Command::new("rustc").arg("-vV"))?;
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "`rustc -vV` does not state a host".to_owned())
+/// The name of the archive of the command, and of the folder in it.
+pub(super) fn archive_name(version: &str, target: &str) -> String {
+    format!("{DISTRIBUTION}-{version}-{target}")
 }
 
-/// Builds the command. Functions with the same code become one where the linker of the toolchain is LLD, which can do that; no
-/// code here compares addresses of functions.
-fn command(host: &str) -> Result<PathBuf, String> {
-    let (name, mut flags) = workspace::without_paths()?;
-    if host == "x86_64-unknown-linux-gnu" {
-        flags.push_str("\x1f-Clink-arg=-Wl,--icf=all");
-    }
-    output(
-        Command::new("cargo")
-            .args(["build", "--locked", "--profile", "dist", "--package", "onnx-cli"])
-            .env(name, flags)
-            .current_dir(workspace::root()),
-    )?;
-    let binary = workspace::target().join("dist/onnx");
-    let contents = fs::read(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
-    if contents.len() > MAX_BINARY {
-        return Err(format!("the command has {} bytes; at most {MAX_BINARY} are accepted", contents.len()));
-    }
-    super::libraries::check(&contents)?;
-    Ok(binary)
+/// Says what is built, and how long it took.
+fn timed(what: &str, build: impl FnOnce() -> TaskResult) -> TaskResult {
+    println!("{what}");
+    let start = Instant::now();
+    build()?;
+    println!("{what}: {} s", start.elapsed().as_secs());
+    Ok(())
 }
 
-/// Packs the command with its documents, completions and manual pages, with the same bytes for the same files.
-pub(super) fn archive(binary: &Path, version: &str, name: &str, tree: &Path, archive: &Path) -> TaskResult {
+/// Packs the command with its documents, completions and manual pages, with the same bytes for the same files. `writer` is the same
+/// command for this machine, which writes them.
+pub(super) fn archive(
+    binary: &Path,
+    writer: &Path,
+    version: &str,
+    name: &str,
+    tree: &Path,
+    archive: &Path,
+) -> TaskResult {
     let content = tree.join(name);
     reset(&content)?;
     copy_file(binary, &content.join("onnx"))?;
@@ -93,10 +105,10 @@ pub(super) fn archive(binary: &Path, version: &str, name: &str, tree: &Path, arc
     }
     write(&content.join("README.md"), &README.replace("VERSION", version))?;
     for (shell, file) in COMPLETIONS {
-        let script = output(Command::new(binary).args(["completions", shell]))?;
+        let script = output(Command::new(writer).args(["completions", shell]))?;
         write(&content.join("completions").join(file), &script)?;
     }
-    output(Command::new(binary).args(["man", "-o"]).arg(content.join("man/man1")))?;
+    output(Command::new(writer).args(["man", "-o"]).arg(content.join("man/man1")))?;
     pack(tree, name, archive)
 }
 
@@ -105,7 +117,7 @@ fn npm(folder: &Path) -> TaskResult {
     let web = workspace::root().join("web");
     let module = ["build", "--locked", "--profile", "page", "--target", WASM, "--package", "onnx-wasm"];
     let (name, flags) = workspace::without_paths()?;
-    wasm::install(WASM)?;
+    workspace::install_target(WASM)?;
     output(Command::new("cargo").args(module).env(name, flags).current_dir(workspace::root()))?;
     let wasm = workspace::target().join(WASM).join("page/onnx_wasm.wasm");
     let package = workspace::target().join("artefacts/npm");
@@ -143,6 +155,7 @@ fn checksums(folder: &Path) -> TaskResult {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
@@ -150,6 +163,28 @@ mod tests {
     /// A program that writes what the command writes.
     const COMMAND: &str =
         "#!/bin/sh\n[ $1 = completions ] && echo \"for $2\" && exit\nmkdir -p $3 && echo page > $3/onnx.1\n";
+
+    #[test]
+    fn processors_of_a_release_are_named_once() {
+        let this = std::env::consts::ARCH;
+        assert_eq!(processors(&[this, "aarch64"]).unwrap()[0], this);
+        assert_eq!(processors(&["x86_64", "aarch64"]).unwrap().len(), 2);
+        let problem = processors(&["x86-64"]).unwrap_err();
+        assert_eq!(problem, "a release has no command for `x86-64`; it has x86_64 and aarch64");
+    }
+
+    #[test]
+    fn archives_have_the_names_that_cargo_binstall_computes() {
+        let manifest = read(&workspace::root().join("crates/onnx-cli/Cargo.toml")).unwrap();
+        let name = archive_name("{ version }", "{ target }");
+        for line in [
+            format!("pkg-url = \"{{ repo }}/releases/download/v{{ version }}/{name}.tar.gz\""),
+            format!("bin-dir = \"{name}/{{ bin }}{{ binary-ext }}\""),
+            "pkg-fmt = \"tgz\"".to_owned(),
+        ] {
+            assert!(manifest.lines().any(|found| found == line), "the manifest of the command lacks {line}");
+        }
+    }
 
     #[test]
     fn archives_of_equal_files_are_equal() {
@@ -160,8 +195,15 @@ mod tests {
             write(&binary, COMMAND).unwrap();
             fs::set_permissions(&binary, fs::Permissions::from_mode(mode)).unwrap();
             let target = folder.join(place).join("a.tar.gz");
-            archive(&binary, "1.2.0", "onnxkit-1.2.0-host", &folder.join(place).join("tree"), &target)
-                .unwrap();
+            archive(
+                &binary,
+                &binary,
+                "1.2.0",
+                "onnxkit-1.2.0-host",
+                &folder.join(place).join("tree"),
+                &target,
+            )
+            .unwrap();
             (fs::read(&target).unwrap(), target)
         };
         let (first, path) = made(0o700, "a");

@@ -16,29 +16,39 @@ const UNZIP: &str = "import sys, zipfile\n\
     sys.stdout.write(archive.read(name).decode())";
 
 /// Compares the files in the artefacts of a folder with those of the repository and with the lists of contents.
-pub(super) fn check(folder: &Path, version: &str, host: &str) -> TaskResult {
+pub(super) fn check(folder: &Path, version: &str, processors: &[String]) -> TaskResult {
     for artefact in Artefact::ALL {
-        let found = match artefact {
-            Artefact::Command => {
-                let name = format!("{DISTRIBUTION}-{version}-{host}");
-                member(&folder.join(format!("{name}.tar.gz")), &format!("{name}/{}", notices::FILE))
-            }
-            Artefact::Npm => member(
-                &folder.join(format!("{DISTRIBUTION}-{version}.tgz")),
-                &format!("package/{}", notices::FILE),
-            ),
-            Artefact::Wheel => unzipped(folder),
-        }?;
         let name = artefact.name();
-        if found != read(&workspace::root().join(notices::path(artefact)))? {
-            return Err(format!("the {name} contains another file than {}", notices::path(artefact)));
+        let committed = read(&workspace::root().join(notices::path(artefact)))?;
+        for processor in processors {
+            if found(artefact, folder, version, processor)? != committed {
+                return Err(format!(
+                    "the {name} for {processor} contains another file than {}",
+                    notices::path(artefact)
+                ));
+            }
         }
         let bill = read(&folder.join(super::sbom::file(artefact)))?;
         let bill: Value =
             serde_json::from_str(&bill).map_err(|error| format!("the list of the {name}: {error}"))?;
-        agree(&found, &bill).map_err(|problem| format!("the {name}: {problem}"))?;
+        agree(&committed, &bill).map_err(|problem| format!("the {name}: {problem}"))?;
     }
     Ok(())
+}
+
+/// The file in an artefact.
+fn found(artefact: Artefact, folder: &Path, version: &str, processor: &str) -> Result<String, String> {
+    match artefact {
+        Artefact::Command => {
+            let name = super::artefacts::archive_name(version, artefact.target(processor)?);
+            member(&folder.join(format!("{name}.tar.gz")), &format!("{name}/{}", notices::FILE))
+        }
+        Artefact::Npm => member(
+            &folder.join(format!("{DISTRIBUTION}-{version}.tgz")),
+            &format!("package/{}", notices::FILE),
+        ),
+        Artefact::Wheel => unzipped(folder, processor),
+    }
 }
 
 /// Checks that the licences and the list of contents are about the same crates.
@@ -65,13 +75,14 @@ fn member(archive: &Path, path: &str) -> Result<String, String> {
     output(Command::new("tar").arg("-xzOf").arg(archive).arg(path))
 }
 
-/// The file in the only wheel of a folder.
-fn unzipped(folder: &Path) -> Result<String, String> {
+/// The file in the only wheel for a processor in a folder.
+fn unzipped(folder: &Path, processor: &str) -> Result<String, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let ending = format!("_{processor}.whl");
     let mut wheels = entries.flatten().map(|entry| entry.path());
     let wheel = wheels
-        .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
-        .ok_or_else(|| format!("{} has no wheel", folder.display()))?;
+        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&ending)))
+        .ok_or_else(|| format!("{} has no wheel for {processor}", folder.display()))?;
     output(Command::new(wheel::environment()?).args(["-c", UNZIP]).arg(wheel).arg(notices::FILE))
 }
 

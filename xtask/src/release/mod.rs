@@ -3,6 +3,7 @@
 //! Nothing is published, and nothing is changed outside of `target`: `docs/release.md` has what follows by hand.
 
 mod artefacts;
+mod command;
 mod libraries;
 mod licenses;
 mod sbom;
@@ -15,18 +16,23 @@ use std::path::{Path, PathBuf};
 use crate::codegen::Mode;
 use crate::{TaskResult, workspace};
 
-/// Checks what states a version, then builds the artefacts. `--check` leaves them out.
+/// Checks what states a version, then builds the artefacts for the processor of this machine, and for those that are named.
+/// `--check` leaves them out.
 pub(crate) fn run(args: &[String]) -> TaskResult {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         [version, "--check"] => check(version),
-        [version, "--dry-run"] => {
+        [version, "--dry-run", ref others @ ..] => {
+            let processors = artefacts::processors(others)?;
             check(version)?;
             // The snapshots are those of the code: an API that changed without a line here is not reviewed.
             println!("public API: {}", crate::api::snapshots(Mode::Check)?);
-            artefacts::build(version)
+            artefacts::build(version, &processors)
         }
-        _ => Err("release takes a version, and `--check` or `--dry-run`; it never publishes".to_owned()),
+        _ => Err(
+            "release takes a version, and `--check` or `--dry-run` with more processors; it never publishes"
+                .to_owned(),
+        ),
     }
 }
 
@@ -34,7 +40,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
 pub(crate) fn archive(binary: &Path, folder: &Path) -> Result<PathBuf, String> {
     let (version, name) = (env!("CARGO_PKG_VERSION"), "onnxkit-test");
     let file = folder.join(format!("{name}.tar.gz"));
-    artefacts::archive(binary, version, name, &folder.join("tree"), &file)?;
+    artefacts::archive(binary, binary, version, name, &folder.join("tree"), &file)?;
     Ok(file)
 }
 
