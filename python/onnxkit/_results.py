@@ -215,8 +215,9 @@ class Halved(_Result):
     """A conversion to half precision; `model` is the model.
 
     `nodes` and `casts` are counts, and `bytes` those of the weights before and after. `wide` has what stays `float`, `tensors` the
-    constants that lose, `out_of_range` the numbers beyond the range, and `outputs` the errors in a run; `not_measured` and
-    `not_run` say why there are none.
+    constants that lose, `out_of_range` the numbers beyond the range, `imprecise` scales and factors that are too small for the type, and
+    `outputs` the errors in a run; `not_measured` and `not_run` say why there are none. `unchanged` says why nothing gets the type, or is
+    `None`. Outputs of integers have no ratio (`snr`), and `differing` counts their elements that differ.
     """
 
     __slots__ = ("model",)
@@ -235,7 +236,9 @@ class Quantized(_Result):
     `kind` is `static`, `dynamic` or `weights`, and `to` the type. `quantized` counts nodes by operator, `stay` has the others with
     their reasons, `weights` and `values` what was quantized, `ranges` the ranges of values, `correction` what that of biases did,
     `bytes` those of the weights before and after, and `outputs` the errors in runs; `not_measured` says why there are none.
-    `generated` has the sizes of generated inputs.
+    `generated` has the sizes of generated inputs, `weights_stay` the weights without a scale, and `unchanged` says why nothing is quantized
+    if the model computes with another type than `float`. Outputs of integers have no ratio (`snr`), and `differing` counts their elements
+    that differ.
     """
 
     __slots__ = ("model",)
@@ -256,16 +259,22 @@ class Quantized(_Result):
 
 
 def _worst(fields: dict[str, Any]) -> str:
-    """The output with the least ratio of signal to noise. Without a number, it is equal, or nothing of it is finite."""
+    """The output with the least ratio of signal to noise, and how many integers differ. Without a number, it is equal, or nothing of it is
+    finite."""
     outputs = [output for output in fields["outputs"] if output["snr"] is not None]
-    if not outputs:
-        return ""
-    worst = min(outputs, key=lambda output: output["snr"])
-    return f"; `{worst['name']}` has {worst['snr']:.1f} dB"
+    text = ""
+    if outputs:
+        worst = min(outputs, key=lambda output: output["snr"])
+        text = f"; `{worst['name']}` has {worst['snr']:.1f} dB"
+    for output in fields["outputs"]:
+        if output["integers"] and output["differing"]:
+            text += f"; {output['differing']} of {output['elements']} elements of `{output['name']}` differ"
+    return text
 
 
 class Dequantized(_Result):
-    """A model of floats: `weights`, `pairs` and `limits` (pairs that became `Clip`) are counts, `left` has what computes with quantized numbers; `model` is the model."""
+    """A model of floats: `weights`, `pairs`, `limits` (pairs that became `Clip`) and `operators` are counts, `left` has what computes with
+    quantized numbers; `model` is the model."""
 
     __slots__ = ("model",)
     model: Model

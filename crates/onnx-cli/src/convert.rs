@@ -28,7 +28,7 @@ use crate::weights;
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
     refuse_idle(args)?;
-    let in_place = args.in_place.in_place;
+    let (in_place, severity) = (args.in_place.in_place, &args.input.severity);
     let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
     let placement = args.output.placement(Some(&changed), &args.external, out)?;
     let progress = Progress::start("converting", 1);
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         (None, part) => load_as(&args.input_file, &args.input, part)?,
     };
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let before = weights::locations(&loaded.model);
     let assumes_positive = args.assume == Some(ConvertAssume::PositiveSizes);
     let caps = args.input.severity.caps();
     let wanted = Wanted { is_partial: args.keep_going, caps, assumes_positive };
@@ -48,7 +49,6 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let versions = versions::plans(&mut loaded.model, &args.opset, setting, wanted)?;
     // A plan has no steps for types that the imported version of an operator does not take.
     if !args.opset.is_empty() && versions.found.is_empty() && matches!(loaded.piece, Piece::Model) {
-        let severity = &args.input.severity;
         progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
     }
     let is_plan = !args.opset.is_empty() && args.output.output_file.is_none() && !in_place;
@@ -70,7 +70,6 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     versions::apply(&mut loaded.model, &args.opset, &versions, assumes_positive, setting)?;
     if args.number_format.is_requested() {
         require_model(&loaded, "number formats are those of whole models")?;
-        let severity = &args.input.severity;
         progress.aside(|| require_valid_nodes(&loaded, &registry, severity, args.keep_going, out))?;
         progress.aside(|| require_valid(&loaded, &registry, severity, args.keep_going, out))?;
         loaded.held_in = Some(placement.held_in());
@@ -87,6 +86,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     }
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
+    weights::mention_left(in_place, &before, &loaded.model, out);
     Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings })
 }
 

@@ -20,10 +20,6 @@ impl LibraryError for NarrowError {
                 "extract the part without training first: `onnx extract MODEL --outputs NAME -o NEW`"
                     .to_owned(),
             ),
-            Self::NothingNarrow => Some(
-                "`onnx find MODEL 'type(float16, bfloat16)'` lists such values; `--dequantize` is for quantized weights"
-                    .to_owned(),
-            ),
             Self::NotTaken(_) => Some("`onnx info MODEL` lists the operators and their versions".to_owned()),
             Self::Weight { reason, .. } if reason.limit().is_none() => Some(
                 "are the files of the weights next to the model? `--data-dir DIR` names another folder"
@@ -43,10 +39,7 @@ pub(crate) fn failure(
     is_selected: bool,
 ) -> Failure {
     let help = match &error {
-        NarrowError::NotTaken(_) | NarrowError::NothingNarrow if is_selected => {
-            Some("`--only` and `--except` may leave no node to change".to_owned())
-        }
-        NarrowError::NotTaken(reason) => Some(advice(model, reason, options)),
+        NarrowError::NotTaken(reason) => Some(advice(model, reason, options, is_selected)),
         _ => None,
     };
     let failure = Failure::from(error);
@@ -56,11 +49,25 @@ pub(crate) fn failure(
     }
 }
 
-fn advice(model: &Model, reason: &NotTaken, options: &NarrowOptions<'_>) -> String {
+/// What helps a model in which nothing gets the type.
+pub(crate) fn advice(
+    model: &Model,
+    reason: &NotTaken,
+    options: &NarrowOptions<'_>,
+    is_selected: bool,
+) -> String {
+    let Some(half) = reason.half.filter(|_| !is_selected) else {
+        return match is_selected {
+            true => "`--only` and `--except` may leave no node to change",
+            false => {
+                "`onnx find MODEL 'type(float16, bfloat16)'` lists such values; `--dequantize` is for quantized weights"
+            }
+        }
+        .to_owned();
+    };
     // A run finds numbers out of range, and takes the time of a run for each try.
     let quick = options.clone().with_run(false);
-    let version =
-        reason.versions.iter().find(|&&version| takes_in(model, version, reason.half, options)).copied();
+    let version = reason.versions.iter().find(|&&version| takes_in(model, version, half, options)).copied();
     if let Some(version) = version {
         return format!("`onnx convert MODEL --opset {version} -o NEW` first");
     }
@@ -71,12 +78,14 @@ fn advice(model: &Model, reason: &NotTaken, options: &NarrowOptions<'_>) -> Stri
     }
     let worst = reason.out_of_range.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
     let number = worst.map(|(name, number)| {
-        let (name, half) = (shown(name), reason.half);
-        format!("`{name}` has {number:.2e}, and the greatest number of {} is {:e}; ", half.elem(), half.max())
+        let (what, limit) = match number.abs() > f64::from(half.max()) {
+            true => ("greatest", half.max()),
+            false => ("least positive", half.tiny()),
+        };
+        format!("`{}` has {number:.2e}, and the {what} number of {} is {limit:e}; ", shown(name), half.elem())
     });
     let number = number.unwrap_or_default();
-    let is_other_possible =
-        reason.half == Half::Float16 && narrow(&mut model.clone(), Half::Bfloat16, &quick).is_ok();
+    let is_other_possible = half == Half::Float16 && takes(&mut model.clone(), Half::Bfloat16, &quick);
     match is_other_possible {
         true => format!(
             "{number}{} has the range of {}: `onnx convert MODEL --bfloat16 -o NEW`",
@@ -96,5 +105,9 @@ fn takes_in(model: &Model, version: i64, half: Half, options: &NarrowOptions<'_>
         .with_execution(options.execution.clone());
     // The nodes of the options are those of the model before the conversion.
     let narrowing = options.clone().with_only(None).with_except(&[]);
-    convert(&mut newer, version, &conversion).is_ok() && narrow(&mut newer, half, &narrowing).is_ok()
+    convert(&mut newer, version, &conversion).is_ok() && takes(&mut newer, half, &narrowing)
+}
+
+fn takes(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> bool {
+    narrow(model, half, options).is_ok_and(|done| done.unchanged.is_none())
 }

@@ -63,8 +63,10 @@ fn to_floats(
     let source = loaded.source()?;
     let options =
         DequantizeOptions::default().with_registry(registry).with_data(&source).with_execution(execution);
+    let before = weight_bytes(&loaded.model);
     let done = dequantize(&mut loaded.model, &options)?;
-    describe_floats(&done, out);
+    let bytes = (before, weight_bytes(&loaded.model));
+    let unchanged = describe_floats(&done, bytes, out);
     let left = done.left.iter().map(|(op, name)| json!({ "op": op, "result": name }));
     let left: Vec<Value> = left.collect();
     Ok(json!({
@@ -74,6 +76,8 @@ fn to_floats(
         "operators": done.operators,
         "left": done.left.len(),
         "left_nodes": left,
+        "bytes": { "before": bytes.0, "after": bytes.1 },
+        "unchanged": unchanged,
     }))
 }
 
@@ -122,6 +126,13 @@ pub(crate) fn convert(
     };
     let is_selected = !(args.only.is_empty() && args.except.is_empty());
     let done = done.map_err(|error| not_narrowed::failure(&loaded.model, error, &options, is_selected))?;
+    let to = half.map_or(ElemType::Float, Half::elem);
+    if let Some(reason) = &done.unchanged {
+        let help = not_narrowed::advice(&loaded.model, reason, &options, is_selected);
+        out.warning(&reason.to_string(), Some(&help));
+        let bytes = weight_bytes(&loaded.model);
+        return Ok(done.to_json(to, &Effect::new((bytes, bytes), None)));
+    }
     let measured = match args.without_run {
         true => Err("`--without-run` is given".to_owned()),
         false => measure_on(&loaded.model, &result, inputs.samples(), &settings),
@@ -129,42 +140,92 @@ pub(crate) fn convert(
     loaded.execution.interrupt.check()?;
     let effect = Effect::new((weight_bytes(&loaded.model), weight_bytes(&result)), Some(measured))
         .with_generated(inputs.generated());
-    loaded.model = result;
     describe(&done, half, &effect, args, out);
-    Ok(done.to_json(half.map_or(ElemType::Float, Half::elem), &effect))
+    warn_of_chosen_sizes(&effect, &inputs, out);
+    loaded.model = result;
+    Ok(done.to_json(to, &effect))
 }
 
-/// The smallest ratio of signal to noise and the largest error.
+/// The output of floats with the least ratio of signal to noise.
 pub(crate) fn worst(measured: &[MeasuredOutput]) -> Option<(&MeasuredOutput, f64)> {
-    let worst = measured.iter().min_by(|a, b| a.snr.total_cmp(&b.snr))?;
-    Some((worst, measured.iter().map(|output| output.max_error).fold(0.0, f64::max)))
+    let ratios = measured.iter().filter_map(|output| Some((output, output.snr?)));
+    ratios.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The line about the error of the outputs on some inputs.
+/// The line about the error of the outputs on some inputs: the ratio of floats, and how many integers differ.
 pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs: &str) -> String {
     let measured = match measured {
         Ok(measured) => measured,
         Err(reason) => return format!("the error of the outputs is not measured: {reason}"),
     };
-    let not_finite: u64 = measured.iter().map(|output| output.not_finite).sum();
-    let mut line = match worst(measured) {
-        None => "no output has numbers".to_owned(),
-        Some(_) if measured.iter().all(|output| output.elements == 0) => {
-            format!("not measured: the outputs have no elements on {inputs}")
-        }
-        Some((output, _)) if output.snr.is_infinite() && not_finite == 0 => {
-            format!("the outputs are equal on {inputs}")
-        }
-        Some((output, max_error)) => format!(
-            "measured on {inputs}: `{}` has the least ratio of signal to noise, {:.1} dB; the largest error is {max_error:.2e}",
-            shown(&output.name),
-            output.snr
-        ),
-    };
-    if not_finite > 0 {
-        line.push_str(&format!("; {} finite in one model only", plural(not_finite, "element")));
+    if measured.is_empty() {
+        return "no output has numbers".to_owned();
     }
-    line
+    if measured.iter().all(|output| output.elements == 0) {
+        return format!("not measured: the outputs have no elements on {inputs}");
+    }
+    if measured.iter().all(|output| output.differing == 0) {
+        return format!("the outputs are equal on {inputs}");
+    }
+    let mut parts = Vec::new();
+    match worst(measured) {
+        None => {}
+        Some((_, snr)) if snr.is_infinite() && snr > 0.0 => {
+            parts.push("outputs of floats are equal".to_owned())
+        }
+        Some((output, snr)) => {
+            let floats = measured.iter().filter(|output| output.snr.is_some());
+            let max_error = floats.map(|output| output.max_error).fold(0.0, f64::max);
+            let name = shown(&output.name);
+            parts.push(format!("`{name}` has the least ratio of signal to noise, {snr:.1} dB"));
+            parts.push(format!("the largest error is {max_error:.2e}"));
+        }
+    }
+    parts.extend(differing(measured));
+    let not_finite: u64 = measured.iter().map(|output| output.not_finite).sum();
+    if not_finite > 0 {
+        parts.push(format!("{} finite in one model only", plural(not_finite, "element")));
+    }
+    format!("measured on {inputs}: {}", parts.join("; "))
+}
+
+/// How many elements of outputs of integers differ: a ratio says nothing about indices.
+fn differing(measured: &[MeasuredOutput]) -> Vec<String> {
+    /// More outputs are counted.
+    const MOST: usize = 3;
+    let integers = measured.iter().filter(|output| output.snr.is_none() && output.differing > 0);
+    let integers: Vec<&MeasuredOutput> = integers.collect();
+    let text = |output: &&MeasuredOutput| {
+        let all = plural(output.elements, "element");
+        format!("{} of {all} of `{}` differ", grouped(output.differing), shown(&output.name))
+    };
+    let mut parts: Vec<String> = integers.iter().take(MOST).map(text).collect();
+    if let Some(more) = integers.len().checked_sub(MOST).filter(|&more| more > 0) {
+        parts.push(format!("so do elements of {more} other outputs of integers"));
+    }
+    parts
+}
+
+/// Warns of outputs that are far apart on generated inputs of chosen sizes: these say little about a network for images of another size.
+pub(crate) fn warn_of_chosen_sizes(effect: &Effect, inputs: &Inputs<'_>, out: &Out) {
+    /// Less signal than that is not what a format costs on inputs for which a model is made.
+    const FAR: f64 = 20.0;
+    let (Some(Ok(measured)), Inputs::Generated(generated)) = (&effect.measured, inputs) else { return };
+    let open = generated.open();
+    let (Some((output, snr)), Some(first)) = (worst(measured), open.first()) else { return };
+    if snr < FAR {
+        out.warning(
+            &format!(
+                "`{}` is far apart, but the sizes of the inputs are chosen, as the model does not state `{}`",
+                shown(&output.name),
+                shown(first)
+            ),
+            Some(&format!(
+                "`--calibrate DIR` measures on inputs of yours; `--set '{}=SIZE'` sets sizes of generated ones",
+                shown(first)
+            )),
+        );
+    }
 }
 
 /// Tells what was done; without a format, numbers became `float`.
@@ -193,6 +254,9 @@ fn describe(done: &Narrowed, half: Option<Half>, effect: &Effect, args: &NumberF
     }
     for (name, number) in &done.out_of_range {
         out.detail(1, &format!("out of range: {} has {number:e}", shown(name)));
+    }
+    for (name, error) in &done.imprecise {
+        out.detail(1, &format!("too small: {} would have a relative error of {error:.1e}", shown(name)));
     }
     if let Some(half) = half {
         done.tensors.iter().for_each(|tensor| describe_losses(tensor, half, out));
@@ -263,11 +327,24 @@ fn describe_losses(tensor: &RoundedTensor, half: Half, out: &Out) {
     }
 }
 
-fn describe_floats(done: &Dequantized, out: &Out) {
+/// Tells what was done. Returns why the model is unchanged, if it is.
+fn describe_floats(done: &Dequantized, (before, after): (u64, u64), out: &Out) -> Option<&'static str> {
+    if done.weights + done.pairs + done.operators == 0 {
+        let reason = match done.left.is_empty() {
+            true => "nothing in the model is quantized",
+            false => "nothing in the model has a form of floats that is known to be equal",
+        };
+        let help = "`onnx info MODEL` lists the operators; `--float32` is for `float16` and `bfloat16`";
+        out.warning(reason, Some(help));
+        describe_left(done, out);
+        return Some(reason);
+    }
     out.summary(&format!(
-        "{} made floats, {} removed",
+        "{} made floats, {} removed, {} -> {} bytes of weights",
         plural(done.weights as u64, "weight"),
-        plural(done.pairs as u64, "pair")
+        plural(done.pairs as u64, "pair"),
+        grouped(before),
+        grouped(after)
     ));
     if done.limits > 0 {
         out.details_of_summary(&format!(
@@ -278,6 +355,12 @@ fn describe_floats(done: &Dequantized, out: &Out) {
     if done.operators > 0 {
         out.details_of_summary(&format!("{:>9} became  operators of floats\n", done.operators));
     }
+    describe_left(done, out);
+    None
+}
+
+/// Tells what still computes with quantized numbers.
+fn describe_left(done: &Dequantized, out: &Out) {
     let mut left: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (op, name) in &done.left {
         left.entry(op).or_default().push(name);

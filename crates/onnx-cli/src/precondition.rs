@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use onnx_check::{CheckOptions, check, invalid_nodes};
+use onnx_check::{CheckOptions, ExternalFiles, check, invalid_nodes};
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Policy, Rule, Severity, Sink};
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
@@ -15,7 +15,8 @@ use crate::args::SeverityArgs;
 use crate::exit::Failure;
 use crate::input::Loaded;
 use crate::output::{Colours, Out};
-use crate::report;
+use crate::weights::external_locations;
+use crate::{report, tensors};
 
 /// What to do about nodes that are not valid.
 pub(crate) const HELP: &str = "if the import is wrong, `onnx check --fix` finds the version for which the nodes were written, and \
@@ -139,9 +140,22 @@ pub(crate) fn require_valid(
     }
     let inference = loaded.infer(InferOptions::default().with_registry(registry).with_check_types(true))?;
     let mut sink = Sink::with(Policy::new(), Caps::NONE);
-    let mut found = check(&loaded.model, &options(loaded, registry));
+    // Weights that were stripped are nowhere.
+    let files = if external_locations(loaded) > 0 { external_files(loaded, false)? } else { None };
+    let options = options(loaded, registry).with_external(files);
+    let mut found = check(&loaded.model, &options);
     found.merge(inference.findings().clone());
     for found in found.into_diagnostics() {
+        // A limit is said with its own status where the elements are read.
+        let is_unreadable = found.rule.is_named("external-file-unreadable");
+        if is_unreadable && found.limit.is_some() {
+            continue;
+        }
+        if is_unreadable && found.severity == Severity::Error {
+            return Err(Failure::not_readable(found.message).help(
+                "are the files of the weights next to the model? `--data-dir DIR` names another folder",
+            ));
+        }
         if found.severity == Severity::Error {
             sink.report(found);
         }
@@ -151,6 +165,17 @@ pub(crate) fn require_valid(
     let help = "repair what is found first: `onnx check MODEL --full` shows each finding with its repair, and \
                 `onnx check MODEL --full --fix -o NEW` makes those that are certain; `--keep-going` converts in spite of it";
     refuse(loaded, sink, severity, (message, help), out)
+}
+
+/// The files of the weights of a model, if it has such and is a file; `always` also if it is not one.
+pub(crate) fn external_files(loaded: &Loaded, always: bool) -> Result<Option<ExternalFiles>, Failure> {
+    let mut is_needed = false;
+    tensors::for_each(&loaded.model, |_, tensor| is_needed |= tensor.is_external());
+    // A model from a stream has no directory in which its data could be.
+    if !is_needed || (loaded.place.directory().is_none() && !always) {
+        return Ok(None);
+    }
+    Ok(Some(ExternalFiles::new(loaded.source()?)))
 }
 
 /// Fails if there are findings, and shows them.

@@ -93,7 +93,9 @@ fn is_about(error: &clap::Error, word: &str) -> bool {
     // An option with its value is two words; the name of a file with a space is one.
     let word = word.rsplit(' ').next().unwrap_or(word);
     let is = |value: &str| {
-        value == whole || value == word || value.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '=']))
+        value == whole
+            || value == word
+            || value.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '=']))
     };
     [ContextKind::InvalidArg, ContextKind::InvalidSubcommand].iter().any(|&kind| match error.get(kind) {
         Some(ContextValue::String(value)) => is(value),

@@ -8,7 +8,7 @@ mod stats;
 mod strip;
 pub(crate) mod verbs;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
@@ -267,6 +267,24 @@ pub(crate) fn warn_of_missing(loaded: &Loaded, out: &Out) -> Result<(), Failure>
         }
     }
     Ok(())
+}
+
+/// The files of the elements of a model.
+pub(crate) fn locations(model: &Model) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    tensors::for_each(model, |_, tensor| found.extend(external_location(tensor).map(str::to_owned)));
+    found
+}
+
+/// Mentions the files that a model that is changed in place had before, and does not have any more.
+pub(crate) fn mention_left(in_place: bool, before: &BTreeSet<String>, model: &Model, out: &Out) {
+    let after = locations(model);
+    for file in before.difference(&after).filter(|_| in_place) {
+        out.warning(
+            &format!("`{}` has no weight of the model any more, and is left where it is", shown(file)),
+            Some("remove it if no other model takes its weights from it"),
+        );
+    }
 }
 
 /// The number of tensors whose elements are in other files.

@@ -173,8 +173,9 @@ pub(crate) fn half<'py>(
             .with_registry(&registry)
             .with_data(&*data)
             .with_execution(execution.clone());
-        let measured = match run {
+        let measured = match run && done.unchanged.is_none() {
             true => measure(&before, &snapshot.model, &settings),
+            false if run => Err("the model is unchanged".to_owned()),
             false => Err("`run=False` was given".to_owned()),
         };
         execution.interrupt.check()?;
@@ -222,6 +223,7 @@ pub(crate) fn dequantize<'py>(
             "weights": done.weights,
             "pairs": done.pairs,
             "limits": done.limits,
+            "operators": done.operators,
             "left": left.collect::<Vec<_>>(),
         }))
     })?;

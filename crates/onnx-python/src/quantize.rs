@@ -9,7 +9,7 @@ use onnxkit::quantize::{
     BlockOptions, CalibrateError, CalibratedError, Calibration, DynamicOptions, Effect, GeneratedInput,
     GeneratedSamples, Granularity, MeasureOptions, Method, QuantizeError, Ranges, Samples, StaticOptions,
     WeightOptions, WeightReport, is_quantized_type, measure_on, quantize_blocks, quantize_calibrated,
-    quantize_dynamic, quantize_weights, weight_bytes,
+    quantize_dynamic, quantize_weights, unquantized, weight_bytes,
 };
 use onnxkit::schema::Registry;
 use onnxkit::types::tensor::DataSource;
@@ -257,7 +257,13 @@ fn quantized(snapshot: &mut Snapshot, request: &Request, around: &Surroundings<'
         "static" => quantize_statically(snapshot, request, around, samples)?,
         kind => quantize_only_weights(snapshot, request, around, (samples, &measure), kind == "dynamic")?,
     };
+    let is_nothing = |field: &str| fields.get(field).and_then(Json::as_array).is_none_or(Vec::is_empty);
+    let reason = match is_nothing("weights") && is_nothing("quantized") {
+        true => unquantized(around.before, around.registry, around.data, around.execution),
+        false => None,
+    };
     if let Some(fields) = fields.as_object_mut() {
+        fields.insert("unchanged".to_owned(), json!(reason.map(|reason| reason.to_string())));
         fields
             .insert("generated".to_owned(), generated.inputs().iter().map(GeneratedInput::to_json).collect());
     }
@@ -324,7 +330,7 @@ fn quantize_only_weights(
 ) -> Outcome<Json> {
     let settings = &request.settings;
     let (model, to) = (snapshot.editable(), request.to);
-    let (mut operators, mut report) = (Vec::new(), WeightReport::of(Vec::new()));
+    let (mut operators, mut report) = (Vec::new(), WeightReport::of(Vec::new(), Vec::new()));
     if is_dynamic {
         let options = DynamicOptions::default()
             .with_per_channel(settings.per_channel)
@@ -334,7 +340,7 @@ fn quantize_only_weights(
             .with_execution(around.execution.clone());
         let done = quantize_dynamic(model, to, &options).map_err(|error| quantize_fault(&error))?;
         operators = done.quantized;
-        report.weights = done.weights;
+        (report.weights, report.stay) = (done.weights, done.stay);
     } else if settings.operators {
         let options = BlockOptions::default()
             .with_block(settings.block.unwrap_or(32))
@@ -343,7 +349,7 @@ fn quantize_only_weights(
             .with_registry(around.registry)
             .with_data(around.data)
             .with_execution(around.execution.clone());
-        report.weights = quantize_blocks(model, to, &options).map_err(|error| quantize_fault(&error))?;
+        report = quantize_blocks(model, to, &options).map_err(|error| quantize_fault(&error))?;
     } else {
         let granularity = match (settings.per_channel, settings.block) {
             (true, _) => Granularity::Channel,

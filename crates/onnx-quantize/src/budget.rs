@@ -1,6 +1,6 @@
 //! Which of several parts are quantized, so that the outputs have a quality: chosen by what each part does to the outputs.
 
-use crate::measure::MeasuredOutput;
+use crate::measure::{MeasuredOutput, least_ratio};
 use crate::weights::QuantizeError;
 
 /// The most runs of the quantized model on the inputs that a choice takes.
@@ -88,7 +88,11 @@ impl Search<'_, '_> {
     fn is_within(&mut self, quantized: &[bool]) -> Result<bool, QuantizeError> {
         self.runs += 1;
         let outputs = (self.measure)(quantized, Trial::Whole)?;
-        let is_within = outputs.iter().all(|output| output.snr >= self.snr && output.not_finite == 0);
+        let least = least_ratio(&outputs);
+        if least.is_none() && !outputs.is_empty() {
+            return Err(QuantizeError::NoRatio);
+        }
+        let is_within = least.is_none_or(|least| least >= self.snr);
         let number = |quantized: &[bool]| quantized.iter().filter(|&&is| is).count();
         let is_better = || self.best.as_ref().is_none_or(|(best, _)| number(best) < number(quantized));
         if is_within && is_better() || self.count == 0 {
@@ -101,9 +105,9 @@ impl Search<'_, '_> {
         let quantized: Vec<bool> = (0..self.count).map(|index| (start..end).contains(&index)).collect();
         self.runs += 1;
         let outputs = (self.measure)(&quantized, Trial::Part)?;
-        let noise = outputs.iter().map(|output| match output.not_finite {
-            0 if !output.snr.is_nan() => 10_f64.powf(-output.snr / 10.0),
-            _ => f64::INFINITY,
+        let noise = outputs.iter().filter_map(|output| match (output.snr?, output.not_finite) {
+            (snr, 0) if !snr.is_nan() => Some(10_f64.powf(-snr / 10.0)),
+            _ => Some(f64::INFINITY),
         });
         Ok(Part { start, end, noise: noise.collect() })
     }
@@ -198,15 +202,16 @@ mod tests {
             Ok(vec![MeasuredOutput {
                 name: "y".to_owned(),
                 elements: 1,
+                differing: 1,
                 max_error: sum,
                 max: 1.0,
-                snr,
+                snr: Some(snr),
                 not_finite: 0,
             }])
         };
         let chosen = choose(noise.len(), snr, &mut measure).unwrap();
         assert!(chosen.runs <= MOST_RUNS, "{}", chosen.runs);
-        assert!(chosen.outputs.iter().all(|output| output.snr >= snr));
+        assert!(chosen.outputs.iter().all(|output| output.snr >= Some(snr)));
         let kept = chosen.quantized.iter().enumerate().filter(|(_, is)| !**is).map(|(index, _)| index);
         (kept.collect(), chosen.runs)
     }

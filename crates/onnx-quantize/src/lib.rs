@@ -60,6 +60,7 @@ mod report;
 mod retype;
 mod samples;
 mod types;
+mod unquantized;
 mod weights;
 
 pub use activations::{
@@ -80,7 +81,8 @@ pub use registry::with_onnxruntime;
 pub use report::{Effect, weight_bytes};
 pub use retype::{RetypeError, retype};
 pub use samples::{GeneratedInput, GeneratedSamples, Samples};
+pub use unquantized::{Unquantized, unquantized};
 pub use weights::{
-    DequantizeError, DequantizeOptions, Dequantized, Granularity, QuantizeError, QuantizedWeight,
+    DequantizeError, DequantizeOptions, Dequantized, Granularity, NoScale, QuantizeError, QuantizedWeight,
     WeightOptions, WeightReport, dequantize, is_quantized_type, quantize_weights,
 };

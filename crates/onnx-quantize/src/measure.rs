@@ -67,12 +67,15 @@ pub struct MeasuredOutput {
     pub name: String,
     /// Number of elements.
     pub elements: u64,
+    /// Number of elements that differ.
+    pub differing: u64,
     /// The largest difference of two elements.
     pub max_error: f64,
     /// The largest magnitude of an element before.
     pub max: f64,
-    /// The ratio of signal to noise in decibels; infinity for equal outputs.
-    pub snr: f64,
+    /// The ratio of signal to noise in decibels; infinity for equal outputs. `None` for integers and truth values: the distance of two
+    /// indices says nothing about how good they are.
+    pub snr: Option<f64>,
     /// Elements that are finite in one model only.
     pub not_finite: u64,
 }
@@ -207,10 +210,22 @@ fn cast(tensor: &Tensor, elem: ElemType) -> Result<Tensor, String> {
     made.map_err(|error| error.to_string())
 }
 
+/// The least ratio of signal to noise of outputs of floats; `None` if there are none. Outputs that are finite in one model only have the
+/// least of all.
+pub(crate) fn least_ratio(outputs: &[MeasuredOutput]) -> Option<f64> {
+    let ratio = |output: &MeasuredOutput| {
+        output.snr.map(|snr| if output.not_finite > 0 { f64::NEG_INFINITY } else { snr })
+    };
+    outputs.iter().filter_map(ratio).min_by(f64::total_cmp)
+}
+
 /// The sums of an output.
 #[derive(Default)]
 struct Measured {
     elements: u64,
+    differing: u64,
+    /// Whether there are elements that are not floats.
+    is_exact: bool,
     max: f64,
     not_finite: u64,
     sums: Noise,
@@ -221,9 +236,10 @@ impl Measured {
         MeasuredOutput {
             name,
             elements: self.elements,
+            differing: self.differing,
             max_error: self.sums.max_error,
             max: self.max,
-            snr: self.sums.ratio().unwrap_or(f64::NEG_INFINITY),
+            snr: (!self.is_exact).then(|| self.sums.ratio().unwrap_or(f64::NEG_INFINITY)),
             not_finite: self.not_finite,
         }
     }
@@ -244,11 +260,13 @@ fn compare(name: &str, old: &Value, new: &Value, found: &mut Option<Measured>) -
     }
     let found = found.get_or_insert_with(Measured::default);
     for (old, new) in old_parts.iter().zip(&new_parts) {
+        found.is_exact |= !old.elem().is_float();
         let of = |tensor: &Tensor| tensor.iter_f64(&NoData).map_err(|error| error.to_string());
         for (old, new) in of(old)?.zip(of(new)?) {
             found.elements += 1;
+            let is_equal = old == new || (old.is_nan() && new.is_nan());
+            found.differing += u64::from(!is_equal);
             if !old.is_finite() || !new.is_finite() {
-                let is_equal = old == new || (old.is_nan() && new.is_nan());
                 found.not_finite += u64::from(!is_equal);
                 continue;
             }
@@ -259,7 +277,7 @@ fn compare(name: &str, old: &Value, new: &Value, found: &mut Option<Measured>) -
     Ok(())
 }
 
-/// The tensors of real numbers in a value.
+/// The tensors of numbers and truth values in a value.
 fn parts<'a>(value: &'a Value, found: &mut Vec<&'a Tensor>) {
     let tensors: Vec<&Tensor> = match value {
         Value::Tensor(tensor) => vec![tensor.as_ref()],

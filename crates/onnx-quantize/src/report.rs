@@ -73,9 +73,11 @@ fn output_to_json(output: &MeasuredOutput) -> Value {
     json!({
         "name": output.name,
         "elements": output.elements,
+        "differing": output.differing,
         "max": number(output.max),
         "max_error": number(output.max_error),
-        "snr": number(output.snr),
+        "integers": output.snr.is_none(),
+        "snr": output.snr.map(number),
         "not_finite": output.not_finite,
     })
 }
@@ -142,6 +144,8 @@ impl Narrowed {
         });
         let ranges: BTreeMap<&str, f64> =
             self.out_of_range.iter().map(|(name, number)| (name.as_str(), *number)).collect();
+        let imprecise: BTreeMap<&str, f64> =
+            self.imprecise.iter().map(|(name, error)| (name.as_str(), *error)).collect();
         json!({
             "format": to.to_string(),
             "nodes": self.nodes,
@@ -151,6 +155,8 @@ impl Narrowed {
             "wide": wide.collect::<Vec<_>>(),
             "tensors": tensors.collect::<Vec<_>>(),
             "out_of_range": ranges,
+            "imprecise": imprecise,
+            "unchanged": self.unchanged.as_ref().map(ToString::to_string),
             "bytes": effect.json_bytes(),
             "outputs": effect.json_outputs(),
             "generated": effect.json_generated(),
@@ -163,9 +169,11 @@ impl WeightReport {
     /// What was done, as the report `quantize/1` has it.
     #[must_use]
     pub fn to_json(&self, to: ElemType, effect: &Effect) -> Value {
+        let stay = self.stay.iter().map(|(name, reason)| json!({ "name": name, "reason": reason.text() }));
         json!({
             "to": to.to_string(),
             "weights": self.weights.iter().map(weight_to_json).collect::<Vec<_>>(),
+            "weights_stay": stay.collect::<Vec<_>>(),
             "bytes": effect.json_bytes(),
             "runs": self.runs,
             "outputs": effect.json_outputs(),

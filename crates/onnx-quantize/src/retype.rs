@@ -5,6 +5,7 @@ use onnx_ir::{Def, EditError, GraphOutput, Model, Position, Use, User, ValueId};
 use onnx_schema::{Schema, attr, domain, op};
 use onnx_types::{ElemType, Type};
 
+use crate::edits::raise_ir_version;
 use crate::narrow::cast_code;
 use crate::types::{is_dense, with_elem};
 
@@ -46,7 +47,7 @@ impl From<EditError> for RetypeError {
 
 /// Gives an input or output of the main graph another element type: behind an input, or in front of an output, there is a `Cast`.
 /// An input that only `Cast` nodes use needs none. A value that the model returns as it gets it has the new type as an input and as an
-/// output. Returns the number of casts that were added.
+/// output. The IR version is raised to one that has the type. Returns the number of casts that were added.
 ///
 /// ```
 /// use onnx_quantize::retype;
@@ -92,6 +93,7 @@ pub fn retype(model: &mut Model, name: &str, to: ElemType) -> Result<usize, Rety
     if is_input && uses.iter().all(is_cast) && !model.value(value).uses().iter().any(is_result_of_branch) {
         model.change_own_types(value, |ty| Some(with_elem(ty, new.elem())));
         model.set_type(value, Some(new));
+        raise_ir_version(model);
         return Ok(0);
     }
     if is_input {
@@ -99,6 +101,7 @@ pub fn retype(model: &mut Model, name: &str, to: ElemType) -> Result<usize, Rety
     } else {
         cast_output(model, value, new)?
     }
+    raise_ir_version(model);
     Ok(1)
 }
 

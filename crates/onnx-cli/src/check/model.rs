@@ -11,7 +11,7 @@ use onnx_types::Limits;
 use crate::exit::Failure;
 use crate::format::Format;
 use crate::input::Loaded;
-use crate::tensors;
+use crate::precondition::external_files;
 
 /// How a model is checked.
 pub(crate) struct ModelChecks<'a> {
@@ -88,17 +88,8 @@ impl<'a> ModelChecks<'a> {
     /// The external data files of the model. Comparing their digests reads them, so this is done only if all elements are
     /// checked.
     fn external(&self, loaded: &Loaded) -> Result<Option<ExternalFiles>, Failure> {
-        let mut is_needed = false;
-        tensors::for_each(&loaded.model, |_, tensor| is_needed |= tensor.is_external());
-        if !is_needed {
-            return Ok(None);
-        }
-        if loaded.place.directory().is_none() && !self.data {
-            // A model from a stream is checked without its data.
-            return Ok(None);
-        }
-        let files = ExternalFiles::new(loaded.source()?);
-        Ok(Some(if self.data { files.with_digests() } else { files }))
+        let files = external_files(loaded, self.data)?;
+        Ok(files.map(|files| if self.data { files.with_digests() } else { files }))
     }
 
     /// Adds what inference finds, and returns it. The reference follows no elements there.

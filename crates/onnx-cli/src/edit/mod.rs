@@ -584,7 +584,8 @@ fn describe(done: &Done, out: &Out) {
     parts.extend(interface.iter().cloned());
     parts.extend(imports.iter().map(|domain| format!("the import of {domain}")));
     parts.extend(ir_version.map(|version| format!("the IR version to {version}")));
-    let text =
-        if parts.is_empty() { "nothing changes".to_owned() } else { format!("changed {}", parts.join(", ")) };
-    out.summary(&text);
+    match parts.is_empty() {
+        true => out.warning("nothing changes: the model is as the edits say", None),
+        false => out.summary(&format!("changed {}", parts.join(", "))),
+    }
 }

@@ -8,12 +8,14 @@ use onnx_compose::{QUANTIZATIONS, Quantization};
 use onnx_eval::FailureKind;
 use onnx_quantize::{
     CalibrateError, Calibrated, CalibratedError, Calibration, Correction, MeasureOptions, Method,
-    QuantizedValue, Ranges, RangesError, StaticOptions, StaticReport, StayReason, quantize_calibrated,
+    QuantizedValue, Ranges, RangesError, StaticOptions, StaticReport, StayReason, Unquantized,
+    quantize_calibrated,
 };
 use onnx_schema::Registry;
 use onnx_types::{ElemType, Execution, Interrupt};
 use serde_json::Value;
 
+use super::unquantized::{help_with, help_with_budget, why_unquantized};
 use super::{elem, inputs_of};
 use crate::args::{CalibrationMethod, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError};
@@ -36,7 +38,12 @@ const GENERATED: usize = 8;
 
 impl LibraryError for RangesError {
     fn help(&self) -> Option<String> {
-        Some("`--save-ranges FILE` writes such a file; docs/number-formats.md describes it".to_owned())
+        Some(match self {
+            Self::NotFinite { .. } | Self::Range(_) => {
+                "write two numbers such as [-1.5, 2], or remove the entry and add `--calibrate DIR`, which finds what is missing".to_owned()
+            }
+            _ => "`--save-ranges FILE` writes such a file; docs/number-formats.md describes it".to_owned(),
+        })
     }
 }
 
@@ -189,8 +196,12 @@ pub(super) fn quantize(
         check_names(loaded, ranges, &rows::name(path), out)?;
     }
     let (model, done, samples) = work(loaded, args, (&table, registry), known, (to, budget), out)?;
+    let reason = match done.report.quantized.is_empty() {
+        true => why_unquantized(loaded, registry)?,
+        false => None,
+    };
     loaded.model = model;
-    progress.aside(|| describe(&done, to, args, out));
+    progress.aside(|| describe(&done, reason, to, args, out));
     Ok(done.report.to_json(to, &done.losses, (done.ranges.iter().len(), samples), &done.effect))
 }
 
@@ -285,28 +296,34 @@ fn staying(report: &StaticReport) -> Vec<(String, StayReason, usize)> {
 }
 
 /// Warns if nothing is quantized.
-fn warn_of_nothing(report: &StaticReport, out: &Out) {
+fn warn_of_nothing(
+    report: &StaticReport,
+    (reason, to, args): (Option<Unquantized>, ElemType, &QuantizeArgs),
+    out: &Out,
+) {
+    if let Some(reason) = reason.filter(|_| report.stay.is_empty()) {
+        out.warning(&format!("no node is quantized: {reason}"), Some(help_with(reason)));
+        return;
+    }
+    let of_budget = help_with_budget(args, to, true);
     let is_budget = report.stay.iter().any(|(.., reason)| *reason == StayReason::Budget);
     let (message, help) = match (report.stay.is_empty(), is_budget) {
         (true, _) => (
             "no node is quantized: the model has none of an operator that the target quantizes",
             "`onnx info MODEL` counts the operators; `--weights-only` quantizes weights, and docs/targets.md has the tables",
         ),
-        (_, true) => (
-            "no node is quantized: the budget keeps all of them",
-            "use a lower `--budget`, `--per-channel`, `--to int16`, or `--weights-only`",
-        ),
+        (_, true) => ("no node is quantized: the budget keeps all of them", of_budget.as_str()),
         _ => ("no node is quantized: all of them stay", "the reasons are listed; `-v` names the nodes"),
     };
     out.warning(message, Some(help));
 }
 
-fn describe(done: &Calibrated, to: ElemType, args: &QuantizeArgs, out: &Out) {
+fn describe(done: &Calibrated, reason: Option<Unquantized>, to: ElemType, args: &QuantizeArgs, out: &Out) {
     let report = &done.report;
     let nodes: usize = report.quantized.iter().map(|(_, count)| count).sum();
     let stay = report.stay.len();
     if nodes == 0 {
-        warn_of_nothing(report, out);
+        warn_of_nothing(report, (reason, to, args), out);
     }
     out.summary(&format!(
         "{} of {} that could compute with {to}, {}, {}, {} -> {} bytes of weights",

@@ -1,23 +1,26 @@
 //! `onnx quantize`: weights, and what computes with them, in a quantized format.
 
 mod activations;
+mod unquantized;
 
 use std::collections::BTreeMap;
 
 use onnx_codec::ReadMode;
 use onnx_ir::{Callee, Model, NodeId};
 use onnx_quantize::{
-    BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, Samples, WeightOptions,
-    WeightReport, measure_on, quantize_blocks, quantize_dynamic, quantize_weights, weight_bytes,
+    BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, Samples, Unquantized,
+    WeightOptions, WeightReport, measure_on, quantize_blocks, quantize_dynamic, quantize_weights,
+    weight_bytes,
 };
 use onnx_schema::Registry;
 use onnx_types::tensor::DataSource;
 use onnx_types::{ElemType, Execution};
 
+use self::unquantized::{help_with, help_with_budget, why_unquantized};
 use crate::args::{CalibrationMethod, Changed, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
-use crate::number_formats::{error_line, report};
+use crate::number_formats::{error_line, report, warn_of_chosen_sizes};
 use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::precondition::{require_valid, require_valid_nodes};
@@ -50,6 +53,11 @@ impl LibraryError for QuantizeError {
                     .to_owned(),
             ),
             Self::Block | Self::BlockOfProduct(_) => Some("`--block 32` is common".to_owned()),
+            Self::NoRatio => Some(
+                "leave `--budget` out, and `--measure` counts the elements that differ; `onnx edit MODEL --outputs NAME,... -o NEW` makes \
+                 outputs of floats that the model computes"
+                    .to_owned(),
+            ),
             Self::NotMeasured(_) => Some("without `--budget`, the model need not run".to_owned()),
             Self::Weight { reason, .. } if reason.limit().is_none() => Some(
                 "are the files of the weights next to the model? `--data-dir DIR` names another folder"
@@ -88,8 +96,10 @@ fn check_type(args: &QuantizeArgs, to: ElemType) -> Result<(), Failure> {
         (false, _) if bits >= 8 => return Ok(()),
         (false, _) => ("activations", types(|elem| elem.bits() >= Some(8)).join(", ")),
     };
+    let is_known = |name: &str| known.split(", ").any(|known| known == name);
+    let others = types(|elem| !is_known(&elem.to_string())).join(", ");
     Err(Failure::new(format_args!("{what} are not quantized to {to}"))
-        .help(format!("types: {known}; with only `--weights-only` also {}", types(is_any).join(", "))))
+        .help(format!("types: {known}; with only `--weights-only` also {others}")))
 }
 
 /// Refuses options that would have no effect.
@@ -203,6 +213,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     let progress = Progress::start("quantizing", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    let before = weights::locations(&loaded.model);
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let registry = documents::registry_with_onnxruntime(&[], &args.input.bounds.execution())?;
     let severity = &args.input.severity;
@@ -218,9 +229,9 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     }
     let item = if args.weights_only || args.dynamic {
         let done = match args.form {
-            QuantizedForm::Operator => blocks(&mut loaded, args, &registry, to)?,
-            QuantizedForm::Qdq if args.dynamic => dynamic(&mut loaded, args, &registry, to)?,
-            QuantizedForm::Qdq => quantize(&mut loaded, args, &registry, (to, budget))?,
+            QuantizedForm::Operator => blocks(&mut loaded, args, &registry, to, out)?,
+            QuantizedForm::Qdq if args.dynamic => dynamic(&mut loaded, args, &registry, to, out)?,
+            QuantizedForm::Qdq => quantize(&mut loaded, args, &registry, (to, budget), out)?,
         };
         progress.aside(|| describe(&loaded, &done, to, args, out));
         done.report.to_json(to, &done.effect)
@@ -233,6 +244,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
+    weights::mention_left(in_place, &before, &loaded.model, out);
     Ok(Outcome::Fine)
 }
 
@@ -265,6 +277,8 @@ fn inputs_of(args: &QuantizeArgs, effect: &Effect) -> String {
 struct Done {
     report: WeightReport,
     effect: Effect,
+    /// Why nothing of the model is quantized, if its products and convolutions say.
+    reason: Option<Unquantized>,
 }
 
 fn quantize(
@@ -272,13 +286,14 @@ fn quantize(
     args: &QuantizeArgs,
     registry: &Registry,
     (to, budget): (ElemType, Option<f64>),
+    out: &Out,
 ) -> Result<Done, Failure> {
     let granularity = match (args.per_channel, args.block) {
         (true, _) => Granularity::Channel,
         (false, Some(size)) => Granularity::Block(size),
         (false, None) => Granularity::Tensor,
     };
-    changed(loaded, args, registry, |model, setting| {
+    changed(loaded, args, (registry, out), |model, setting| {
         let options = WeightOptions::default()
             .with_granularity(granularity)
             .with_symmetric(args.symmetric)
@@ -298,6 +313,7 @@ fn blocks(
     args: &QuantizeArgs,
     registry: &Registry,
     to: ElemType,
+    out: &Out,
 ) -> Result<Done, Failure> {
     if args.target.as_deref() != Some("onnxruntime") {
         return Err(Failure::new("only onnxruntime has an operator with quantized weights, `MatMulNBits`")
@@ -317,7 +333,7 @@ fn blocks(
         };
         return Err(Failure::new(format_args!("`{option}` is not for `MatMulNBits`")).help(help));
     }
-    changed(loaded, args, registry, |model, setting| {
+    changed(loaded, args, (registry, out), |model, setting| {
         let options = BlockOptions::default()
             .with_block(args.block.unwrap_or(32))
             .with_symmetric(args.symmetric)
@@ -325,7 +341,7 @@ fn blocks(
             .with_registry(registry)
             .with_data(setting.data)
             .with_execution(setting.execution);
-        Ok(WeightReport::of(quantize_blocks(model, to, &options)?))
+        Ok(quantize_blocks(model, to, &options)?)
     })
 }
 
@@ -335,15 +351,17 @@ fn dynamic(
     args: &QuantizeArgs,
     registry: &Registry,
     to: ElemType,
+    out: &Out,
 ) -> Result<Done, Failure> {
-    changed(loaded, args, registry, |model, setting| {
+    changed(loaded, args, (registry, out), |model, setting| {
         let options = DynamicOptions::default()
             .with_per_channel(args.per_channel)
             .with_except(setting.except)
             .with_registry(registry)
             .with_data(setting.data)
             .with_execution(setting.execution);
-        Ok(WeightReport::of(quantize_dynamic(model, to, &options)?.weights))
+        let done = quantize_dynamic(model, to, &options)?;
+        Ok(WeightReport::of(done.weights, done.stay))
     })
 }
 
@@ -359,7 +377,7 @@ struct Setting<'a> {
 fn changed(
     loaded: &mut Loaded,
     args: &QuantizeArgs,
-    registry: &Registry,
+    (registry, out): (&Registry, &Out),
     change: impl FnOnce(&mut Model, Setting<'_>) -> Result<WeightReport, Failure>,
 ) -> Result<Done, Failure> {
     let source = loaded.source()?;
@@ -382,8 +400,10 @@ fn changed(
         (false, false) => None,
     };
     let effect = Effect::new((old, weight_bytes(&result)), measured).with_generated(inputs.generated());
+    warn_of_chosen_sizes(&effect, &inputs, out);
+    let reason = if report.weights.is_empty() { why_unquantized(loaded, registry)? } else { None };
     loaded.model = result;
-    Ok(Done { report, effect })
+    Ok(Done { report, effect, reason })
 }
 
 /// What a model has in the place of products whose weights could be blocks, and what quantizes it.
@@ -406,22 +426,34 @@ fn without_products(loaded: &Loaded) -> (String, String) {
     }
 }
 
+/// Warns if no weight is quantized.
+fn warn_of_nothing(done: &Done, to: ElemType, args: &QuantizeArgs, loaded: &Loaded, out: &Out) {
+    let report = &done.report;
+    let (reason, help) = match (report.weights.is_empty(), done.reason) {
+        (false, _) => ("the budget keeps all of them".to_owned(), help_with_budget(args, to, false)),
+        (true, _) if !report.stay.is_empty() => {
+            ("there is no scale for them".to_owned(), "the reasons are listed".to_owned())
+        }
+        (true, Some(reason)) => (reason.to_string(), help_with(reason).to_owned()),
+        (true, None) if args.form == QuantizedForm::Operator => {
+            let (others, help) = without_products(loaded);
+            let what = "`MatMulNBits` takes the place of `MatMul` with a constant matrix as second operand";
+            (format!("{what}, and the model has {others}"), help)
+        }
+        (true, None) => (
+            "none of `float` is the constant operand of an operator that takes it".to_owned(),
+            "`onnx weights list MODEL` lists the weights with their types; `--except` leaves those of nodes"
+                .to_owned(),
+        ),
+    };
+    out.warning(&format!("no weight is quantized: {reason}"), Some(&help));
+}
+
 fn describe(loaded: &Loaded, done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
     let weights = &done.report.weights;
     let kept = weights.iter().filter(|weight| weight.is_kept).count();
-    if !weights.is_empty() && kept == weights.len() {
-        out.warning(
-            "no weight is quantized: the budget keeps all of them",
-            Some("use a lower `--budget`, a type with more bits, or a scale for each channel or block: `--per-channel`, `--block 32`"),
-        );
-    } else if weights.is_empty() && args.form == QuantizedForm::Operator {
-        let (others, help) = without_products(loaded);
-        out.warning(&format!("no weight is quantized: `MatMulNBits` takes the place of `MatMul` with a constant matrix as second operand, and the model has {others}"), Some(&help));
-    } else if weights.is_empty() {
-        out.warning(
-            "no weight is quantized: none of `float` with finite elements is the constant operand of an operator that takes it",
-            Some("`onnx weights list MODEL` lists the weights with their types; `--except` leaves those of nodes"),
-        );
+    if kept == weights.len() {
+        warn_of_nothing(done, to, args, loaded, out);
     }
     out.summary(&format!(
         "{} in {to}, {} -> {} bytes of weights",
@@ -429,6 +461,9 @@ fn describe(loaded: &Loaded, done: &Done, to: ElemType, args: &QuantizeArgs, out
         grouped(done.effect.bytes.0),
         grouped(done.effect.bytes.1)
     ));
+    for (name, reason) in &done.report.stay {
+        out.details_of_summary(&format!("{:>9} stays  {}: {}\n", "", shown(name), reason.text()));
+    }
     let (old, new) = done.effect.bytes;
     if let Some(size) = args.block.filter(|_| new >= old && kept < weights.len()) {
         out.warning(
@@ -437,7 +472,10 @@ fn describe(loaded: &Loaded, done: &Done, to: ElemType, args: &QuantizeArgs, out
         );
     }
     let worst = weights.iter().filter(|weight| !weight.is_kept).min_by(|a, b| a.snr.total_cmp(&b.snr));
-    if let Some(worst) = worst {
+    if let Some(worst) = worst.filter(|worst| worst.snr.is_infinite() && worst.snr > 0.0) {
+        let zero = if worst.max_error == 0.0 { "no weight loses anything\n" } else { "" };
+        out.details_of_summary(zero);
+    } else if let Some(worst) = worst {
         out.details_of_summary(&format!(
             "the weight that loses most is `{}`: {:.1} dB, {:.2e} at most\n",
             shown(&worst.name),

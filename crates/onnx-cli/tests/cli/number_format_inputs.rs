@@ -178,3 +178,137 @@ g (uint8[2,2] a, uint8[2,2] b) => (int32[2,2] y) { y = MatMulInteger (a, b) }"#,
         .says("1 node stays with quantized numbers: MatMulInteger")
         .says("stays: MatMulInteger of `y`");
 }
+
+/// The report of a command, in one line.
+fn json(folder: &Folder, command: &str) -> String {
+    let json: serde_json::Value = serde_json::from_str(&onnx(folder, command).exits(0).out).unwrap();
+    json.to_string()
+}
+
+/// The only product of a model in half precision, with a weight.
+const HALF: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float16[N,4] x) => (float16[N,2] y) <float16[4,2] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}> { y = MatMul (x, w) }"#;
+
+#[test]
+fn models_of_other_floats_are_called_that() {
+    let folder = Folder::with("half.onnxtxt", HALF);
+    folder.put("double.onnxtxt", HALF.replace("float16", "double"));
+    for arguments in [
+        "--to int8 --seed 0",
+        "--to int8 --weights-only",
+        "--to int8 --dynamic",
+        "--to uint4 --weights-only --form operator --target onnxruntime",
+    ] {
+        onnx(&folder, &format!("quantize half.onnxtxt {arguments} -o out.onnxtxt --force"))
+            .exits(0)
+            .says("the model computes in float16, and only numbers of `float` are quantized")
+            .says("onnx convert MODEL --float32 -o NEW");
+        onnx(&folder, &format!("quantize double.onnxtxt {arguments} -o out.onnxtxt --force"))
+            .exits(0)
+            .says("the model computes in double")
+            .lacks("--float32");
+    }
+    onnx(&folder, "convert half.onnxtxt --float32 -o float.onnxtxt").exits(0);
+    onnx(&folder, "quantize float.onnxtxt --to int8 --weights-only").exits(0).says("1 weight in int8");
+}
+
+/// A request that changes nothing succeeds, with a warning, and the output is the model.
+#[test]
+fn nothing_to_do_is_one_warning() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
+    for (command, text) in [
+        ("convert in.onnx --float32", "warning: nothing in the model is `float16` or `bfloat16`"),
+        ("convert in.onnx --dequantize", "warning: nothing in the model is quantized"),
+        ("convert in.onnx --float16 --except all()", "warning: nothing in the model becomes float16"),
+        ("quantize in.onnx --to int8 --weights-only --except all()", "warning: no weight is quantized"),
+        ("quantize in.onnx --to int8 --seed 0 --except all()", "warning: no node is quantized"),
+        ("edit in.onnx --type x=float", "warning: nothing changes"),
+    ] {
+        onnx(&folder, &format!("{command} -o out.onnx --force")).exits(0).says(text);
+        onnx(&folder, "compare in.onnx out.onnx").exits(0);
+    }
+    onnx(&folder, "convert in.onnx --float16 -o half.onnx").exits(0);
+    onnx(&folder, "convert half.onnx --float16 -o out.onnx --force")
+        .exits(0)
+        .says("warning: nothing in the model computes with `float`");
+    assert_eq!(folder.get("half.onnx"), folder.get("out.onnx"));
+    let report = json(&folder, "convert half.onnx --float16 -o out.onnx --force --format json");
+    assert!(report.contains("\"unchanged\":\"nothing in the model computes with"), "{report}");
+}
+
+#[test]
+fn integers_are_reported_apart() {
+    let model = WEIGHTS.replace("\n}", "\n   best = ArgMax <axis = 1> (y)\n}");
+    let model = model.replace("(float[N,2] y)", "(float[N,2] y, int64[N,1] best)");
+    let folder = Folder::with("in.onnxtxt", model);
+    let report = json(&folder, "quantize in.onnxtxt --to int8 --weights-only --measure --format json");
+    let parts = ["\"integers\":true", "\"snr\":null", "\"differing\":"];
+    assert!(parts.iter().all(|part| report.contains(part)), "{report}");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --measure")
+        .exits(0)
+        .lacks("`best` has the least");
+}
+
+/// Files of weights that are cut are found, also if nothing would read them.
+#[test]
+fn cut_weights_are_refused_in_any_case() {
+    let folder = Folder::with("in.onnxtxt", HALF);
+    onnx(&folder, "convert in.onnxtxt --weights external --threshold 0 -o m.onnx").exits(0);
+    let data = folder.list().into_iter().find(|name| name.contains("data")).unwrap();
+    folder.put(&data, &[0_u8; 5][..]);
+    for command in ["quantize m.onnx --to int8 --weights-only", "convert m.onnx --dequantize"] {
+        onnx(&folder, &format!("{command} -o out.onnx")).exits(1).says("ONNX2514");
+        assert!(!folder.path().join("out.onnx").exists(), "{command}");
+    }
+}
+
+/// What is advised for a budget is not what was given.
+#[test]
+fn advice_for_budgets_is_new() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    let request = "quantize in.onnxtxt --to int4 --weights-only --budget snr=300";
+    onnx(&folder, request).exits(0).says("`--block 32`").says("`--to int8`");
+    onnx(&folder, &format!("{request} --block 32"))
+        .exits(0)
+        .lacks("`--block 32`")
+        .says("`--block`, such as 16");
+    onnx(&folder, &format!("{request} --per-channel")).exits(0).lacks("`--per-channel`");
+    folder.put("zero.onnxtxt", ZERO);
+    onnx(&folder, "quantize zero.onnxtxt --to int8 --weights-only")
+        .exits(0)
+        .lacks("inf")
+        .says("no weight loses");
+    folder.put("small.onnxtxt", ZERO.replace("0, 0, 0, 0", "1e-42, 0, 0, 1e-43"));
+    onnx(&folder, "quantize small.onnxtxt --to int8 --weights-only -o out.onnxtxt")
+        .exits(0)
+        .says("there is no scale for them")
+        .says("w: its numbers are too small for a scale");
+}
+
+const ZERO: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {0, 0, 0, 0}> { y = MatMul (x, w) }"#;
+
+/// A change in place that embeds the weights names the file that has none any more.
+#[test]
+fn files_that_are_left_are_named() {
+    let folder = Folder::with("in.onnxtxt", WEIGHTS);
+    onnx(&folder, "convert in.onnxtxt --weights external --threshold 0 -o m.onnx").exits(0);
+    onnx(&folder, "quantize m.onnx --to int8 --weights-only --in-place")
+        .exits(0)
+        .says("has no weight of the model any more");
+}
+
+/// A type that the version of the format does not have raises it.
+#[test]
+fn types_of_inputs_raise_the_version_of_the_format() {
+    let model = r#"<ir_version: 7, opset_import: ["": 21]> g (float[2] x) => (float[2] y) { y = Relu (x) }"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "edit in.onnxtxt --type x=float8e4m3fn -o out.onnxtxt")
+        .exits(0)
+        .says("the IR version to 9");
+    onnx(&folder, "check out.onnxtxt --full").exits(0);
+    onnx(&folder, "edit in.onnxtxt --type x=float8e4m3fn --ir-version 8").exits(1);
+    folder.put("old.onnxtxt", model.replace("21", "12"));
+    onnx(&folder, "edit old.onnxtxt --type x=bfloat16").exits(2).says("onnx convert MODEL --opset 13");
+}

@@ -212,7 +212,7 @@ impl<'a> Cx<'a> {
             let name = model.str(model.value(value).name()).to_owned();
             let symmetric = self.options.is_symmetric() || format.is_signed();
             let found = quantize_with(tensor, format, &layout, symmetric, &least, self.options.reading());
-            let Some(quantized) = found.map_err(|error| error.of(&name))? else { return Ok(None) };
+            let Ok(quantized) = found.map_err(|error| error.of(&name))? else { return Ok(None) };
             let dequantized = self.place(model, &name, tensor, &quantized, (channel, format))?;
             self.placed.insert(key, Placed { dequantized, scales: quantized.scales });
         }
@@ -265,7 +265,7 @@ impl<'a> Cx<'a> {
             Some(parameters) => {
                 crate::weights::quantize_to(tensor, self.to, &layout, &[parameters], self.options.reading())
             }
-            None => quantize(tensor, self.to, &layout, symmetric, self.options.reading()),
+            None => quantize(tensor, self.to, &layout, symmetric, self.options.reading()).map(Result::ok),
         };
         let Some(quantized) = found.map_err(|error| error.of(&name))? else { return Ok(()) };
         let new = match parameters {

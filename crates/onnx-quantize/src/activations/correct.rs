@@ -13,7 +13,7 @@ use super::calibrate::{CalibrateError, Runs, observe};
 use super::plan::{Candidate, Plan};
 use super::{StaticReport, Stay, Work};
 use crate::edits::add_constant;
-use crate::measure::{MeasureOptions, MeasuredOutput, measure_each};
+use crate::measure::{MeasureOptions, MeasuredOutput, least_ratio, measure_each};
 use crate::samples::Samples;
 use crate::weights::{QuantizeError, dense_constant};
 
@@ -208,7 +208,11 @@ impl Work<'_> {
         let Ok([before, after]) = measured.map(|found| <[_; 2]>::try_from(found).unwrap_or_default()) else {
             return Ok(None);
         };
-        let correction = Correction { biases, before: least(&before), after: least(&after) };
+        // Nothing says which of two models with integers only is closer.
+        let (Some(least_before), Some(least_after)) = (least_ratio(&before), least_ratio(&after)) else {
+            return Ok(Some(before));
+        };
+        let correction = Correction { biases, before: least_before, after: least_after };
         let mut chosen = before;
         if correction.is_applied() {
             new.runs = report.runs;
@@ -332,10 +336,4 @@ impl Work<'_> {
         let biases: Vec<f32> = biases.into_iter().map(|bias| bias as f32).collect();
         Ok(Some(biases).filter(|biases| biases.iter().all(|bias| bias.is_finite())))
     }
-}
-
-/// The least ratio of signal to noise; outputs that are finite in one model only have none.
-fn least(outputs: &[MeasuredOutput]) -> f64 {
-    let ratio = |output: &MeasuredOutput| if output.not_finite > 0 { f64::NEG_INFINITY } else { output.snr };
-    outputs.iter().map(ratio).fold(f64::INFINITY, f64::min)
 }

@@ -41,7 +41,8 @@ use crate::edits::{count, write_types};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_each};
 use crate::samples::Samples;
 use crate::weights::{
-    Format, Granularity, QuantizeError, QuantizedWeight, Reading, dense_constant, is_finite, require_version,
+    Format, Granularity, QuantizeError, QuantizedWeight, Reading, dense_constant, ends, require_version,
+    weight_operand,
 };
 
 /// How the range of a value follows from the numbers that it had.
@@ -309,32 +310,36 @@ impl<'a> Work<'a> {
         if work.ranges.iter().len() == 0 && !work.candidates.all.is_empty() {
             return Err(QuantizeError::NoRanges);
         }
-        work.keep_not_finite(model)?;
+        work.keep_without_scale(model)?;
         work.keep_without_range(model);
         Ok(work)
     }
 
     /// Keeps nodes with a constant operand that has no scale: the other operand of a product would be quantized for nothing.
-    fn keep_not_finite(&mut self, model: &Model) -> Result<(), QuantizeError> {
-        let mut known: HashMap<ValueId, bool, RandomState> = HashMap::default();
+    fn keep_without_scale(&mut self, model: &Model) -> Result<(), QuantizeError> {
+        let mut known: HashMap<ValueId, (f32, f32), RandomState> = HashMap::default();
         for candidate in &self.candidates.all {
             if self.stay.contains_key(&candidate.node) {
                 continue;
             }
-            for value in
-                candidate.operands.iter().filter_map(|&index| model.node(candidate.node).input(index))
-            {
+            let record = model.node(candidate.node);
+            for &index in &candidate.operands {
+                let Some(value) = record.input(index) else { continue };
                 let Some(tensor) = dense_constant(model, value) else { continue };
-                let is_finite = match known.entry(value) {
+                let range = match known.entry(value) {
                     Entry::Occupied(known) => *known.get(),
                     Entry::Vacant(unknown) => {
-                        let found = is_finite(tensor, self.options.reading());
+                        let found = ends(tensor, self.options.reading());
                         let name = model.str(model.value(value).name());
                         *unknown.insert(found.map_err(|error| error.of(name))?)
                     }
                 };
-                if !is_finite {
+                let is_weight = index == 1 && weight_operand(record, index, tensor.rank()).is_some();
+                let format = if is_weight { &self.weights } else { &self.to };
+                if !(range.0.is_finite() && range.1.is_finite()) {
                     self.stay.insert(candidate.node, StayReason::NotFinite);
+                } else if !format.has_scale(range, self.options.is_symmetric() || format.is_signed()) {
+                    self.stay.insert(candidate.node, StayReason::TooSmall);
                 }
             }
         }

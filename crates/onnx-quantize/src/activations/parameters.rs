@@ -1,6 +1,6 @@
 //! Scales and zero points of values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_eval::compare::Noise;
@@ -18,6 +18,8 @@ pub(crate) struct Parameters {
     ranges: HashMap<ValueId, (f32, f32), RandomState>,
     parameters: HashMap<ValueId, (f32, f32), RandomState>,
     own: HashMap<ValueId, (f32, f32), RandomState>,
+    /// The sets of values whose numbers are too small for a scale.
+    small: HashSet<ValueId, RandomState>,
     /// The greatest magnitudes of the constant operands of sums.
     constants: HashMap<ValueId, f32, RandomState>,
 }
@@ -38,6 +40,7 @@ impl Parameters {
             ranges: HashMap::default(),
             parameters: HashMap::default(),
             own: HashMap::default(),
+            small: HashSet::default(),
             constants: HashMap::default(),
         };
         for candidate in plan.nodes.iter().filter(|candidate| is_sum(model, candidate)) {
@@ -65,6 +68,8 @@ impl Parameters {
         for root in incomplete {
             found.ranges.remove(&root);
         }
+        let small = found.ranges.iter().filter(|(_, range)| !to.has_scale(**range, options.is_symmetric()));
+        found.small = small.map(|(&root, _)| root).collect();
         let parameters = |&range: &(f32, f32)| to.parameters(range, options.is_symmetric());
         found.parameters = found.ranges.iter().map(|(&root, range)| (root, parameters(range))).collect();
         found
@@ -82,6 +87,11 @@ impl Parameters {
             // Others of the same scale may stay.
             if plan.values_of(model, candidate).any(|value| !self.own.contains_key(&value)) {
                 found.push((candidate.node, StayReason::NoRange));
+            } else if plan
+                .values_of(model, candidate)
+                .any(|value| self.small.contains(&plan.groups.of(value)))
+            {
+                found.push((candidate.node, StayReason::TooSmall));
             } else if plan.values_of(model, candidate).any(|value| self.is_mask(value)) {
                 found.push((candidate.node, StayReason::Mask));
             } else if self.vanishes(model, plan, candidate, to) {

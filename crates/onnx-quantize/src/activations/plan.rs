@@ -147,6 +147,8 @@ pub enum StayReason {
     NoRange,
     /// A constant has numbers that are not finite: no scale holds them.
     NotFinite,
+    /// The numbers of a value are so small that `float` has no scale for them with all its bits.
+    TooSmall,
     /// A value has numbers that say "minus infinity": a scale for them would make zeros of all others.
     Mask,
     /// One of its operands is smaller than a step of its result.
@@ -169,6 +171,7 @@ impl StayReason {
             Self::Selection => "it is excepted",
             Self::NoRange => "a value has no range",
             Self::NotFinite => "a constant has numbers that are not finite",
+            Self::TooSmall => "the numbers of a value are too small for a scale",
             Self::Mask => "a value has numbers of a mask",
             Self::Vanishes => "an operand is smaller than a step of the result",
             Self::Coarse => "a step of its operand is larger than the numbers that it tells apart",

@@ -29,6 +29,16 @@ pub enum RangesError {
     /// It is not JSON, or has other keys.
     #[error("the text is not a file of ranges: {0}")]
     Json(#[from] serde_json::Error),
+    /// It has a number that JSON does not have: other programs write NaN and infinities into it.
+    #[error("the end of a range in line {line}, column {column} is {word}, which is not a finite number")]
+    NotFinite {
+        /// The number as it is written.
+        word: String,
+        /// The line, from 1 on.
+        line: usize,
+        /// The column in bytes, from 1 on.
+        column: usize,
+    },
     /// It is in another format.
     #[error("the format of the ranges is {}, not `onnx-ranges/1`", Quoted(.0))]
     Format(String),
@@ -72,6 +82,16 @@ impl<'de> serde::Deserialize<'de> for Entries {
     }
 }
 
+/// The NaN or infinity at which JSON is not understood.
+fn not_finite(text: &str, error: &serde_json::Error) -> Option<RangesError> {
+    let line = text.lines().nth(error.line().checked_sub(1)?)?;
+    // The column is that of the first character, or of the one behind a sign.
+    let start = error.column().checked_sub(1)?;
+    let word: String = line.get(start..)?.chars().take_while(char::is_ascii_alphabetic).collect();
+    let is_known = ["nan", "inf", "infinity"].iter().any(|known| word.eq_ignore_ascii_case(known));
+    is_known.then(|| RangesError::NotFinite { word, line: error.line(), column: error.column() })
+}
+
 impl Ranges {
     /// Reads the text of [`to_text`](Self::to_text).
     ///
@@ -79,7 +99,8 @@ impl Ranges {
     ///
     /// Returns an error if the text is in another format, a range is not two finite numbers, or a value has two ranges.
     pub fn parse(text: &str) -> Result<Self, RangesError> {
-        let written: Written = serde_json::from_str(text)?;
+        let written: Written =
+            serde_json::from_str(text).map_err(|error| not_finite(text, &error).unwrap_or(error.into()))?;
         if written.schema != SCHEMA {
             return Err(RangesError::Format(written.schema.chars().take(40).collect()));
         }
@@ -180,6 +201,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_json_does_not_have_are_named() {
+        for (range, word) in [("[NaN, 1]", "NaN"), ("[-Infinity, 1]", "Infinity"), ("[0, inf]", "inf")] {
+            let text = format!("{{\"schema\": \"onnx-ranges/1\",\n \"ranges\": {{\"x\": {range}}}}}");
+            let error = Ranges::parse(&text).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("is {word}, which is not a finite")) && error.contains("line 2"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn wrong_ranges_are_errors() {
         let error = |text: &str| Ranges::parse(text).unwrap_err().to_string();
         let of = |range: &str| {
@@ -190,7 +223,7 @@ mod tests {
             assert_eq!(of(range), wrong, "{range}");
         }
         assert_eq!(of("[-1, 1], \"y\": [0, 1], \"x\": [-2, 2]"), "`x` has more than one range");
-        assert!(of("[NaN, 1]").starts_with("the text is not a file of ranges"));
+        assert!(of("[x, 1]").starts_with("the text is not a file of ranges"));
         for range in [(2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e300, 0.0)] {
             assert_eq!(Ranges::of([("x".to_owned(), range)]).unwrap_err().to_string(), wrong, "{range:?}");
         }

@@ -14,7 +14,9 @@ use onnx_types::{ElemType, Execution};
 use crate::edits::{
     add_constant, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
 };
-use crate::weights::{Format, QuantizeError, QuantizedWeight, Reading, ReadingError, dense_constant};
+use crate::weights::{
+    Format, NoScale, QuantizeError, QuantizedWeight, Reading, ReadingError, WeightReport, dense_constant,
+};
 
 /// The domain of the operator.
 const DOMAIN: &str = "com.microsoft";
@@ -81,7 +83,7 @@ pub fn quantize_blocks(
     model: &mut Model,
     to: ElemType,
     options: &BlockOptions<'_>,
-) -> Result<Vec<QuantizedWeight>, QuantizeError> {
+) -> Result<WeightReport, QuantizeError> {
     let (unsigned, is_signed) = match to {
         ElemType::Uint4 => (ElemType::Uint4, false),
         ElemType::Int4 => (ElemType::Uint4, true),
@@ -95,7 +97,7 @@ pub fn quantize_blocks(
     }
     let mut result = model.clone();
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
-    let mut weights = Vec::new();
+    let mut report = WeightReport::of(Vec::new(), Vec::new());
     // Products with one weight share its blocks.
     let mut known: HashMap<ValueId, Option<Placed>, RandomState> = HashMap::default();
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
@@ -112,21 +114,30 @@ pub fn quantize_blocks(
             let symmetric = is_signed || options.symmetric;
             let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
             let packed = pack(tensor, &format, options.block, symmetric, reading);
-            let packed = packed.map_err(|error| error.of(&name))?;
-            weights.extend(packed.as_ref().map(|packed| packed.weight(name.clone(), tensor)));
-            entry.insert(packed.map(|packed| Placed::new(&mut result, &name, packed)).transpose()?);
+            let packed = match packed.map_err(|error| error.of(&name))? {
+                Some(Ok(packed)) => {
+                    report.weights.push(packed.weight(name.clone(), tensor));
+                    Some(Placed::new(&mut result, &name, packed)?)
+                }
+                Some(Err(reason)) => {
+                    report.stay.push((name, reason));
+                    None
+                }
+                None => None,
+            };
+            entry.insert(packed);
         }
         if let Some(Some(placed)) = known.get(&b) {
             placed.multiply(&mut result, node)?;
         }
     }
-    if !weights.is_empty() {
+    if !report.weights.is_empty() {
         import(&mut result);
         erase_unused_initializers(&mut result);
         write_types(&mut result, options.registry, options.data, &options.execution);
     }
     *model = result;
-    Ok(weights)
+    Ok(report)
 }
 
 /// Imports the operators of onnxruntime, if the model does not.
@@ -158,20 +169,23 @@ impl Packed {
     }
 }
 
-/// Quantizes a matrix; `None` if it is empty or has numbers that are not finite.
+/// Quantizes a matrix, or returns why there is no scale; `None` if it is empty.
 fn pack(
     tensor: &Tensor,
     format: &Format,
     block: usize,
     symmetric: bool,
     Reading { data, interrupt }: Reading<'_>,
-) -> Result<Option<Packed>, ReadingError> {
+) -> Result<Option<Result<Packed, NoScale>>, ReadingError> {
     let view = tensor.view::<f32>(data)?;
     let numbers = view.to_slice()?;
     let &[rows, columns] = tensor.dims() else { return Ok(None) };
     let (height, width) = (rows as usize, columns as usize);
-    if numbers.is_empty() || numbers.iter().any(|number| !number.is_finite()) {
+    if numbers.is_empty() {
         return Ok(None);
+    }
+    if let Some(reason) = no_scale(&numbers, format, symmetric) {
+        return Ok(Some(Err(reason)));
     }
     let bits = format.elem.bits().unwrap_or(8) as usize;
     let blocks = height.div_ceil(block);
@@ -205,7 +219,7 @@ fn pack(
         true => None,
         false => Some(Tensor::from_raw(ElemType::Uint8, [columns, zero_bytes as i64], zeros)?.held(data)),
     };
-    Ok(Some(Packed {
+    Ok(Some(Ok(Packed {
         rows,
         columns,
         bits: bits as i64,
@@ -214,7 +228,16 @@ fn pack(
         scales: Tensor::from_slice([columns, blocks as i64], &scales)?.held(data),
         zeros,
         sums,
-    }))
+    })))
+}
+
+/// Why there is no scale for some numbers, if there is none.
+fn no_scale(numbers: &[f32], format: &Format, symmetric: bool) -> Option<NoScale> {
+    if numbers.iter().any(|number| !number.is_finite()) {
+        return Some(NoScale::NotFinite);
+    }
+    let ends = ends(numbers, 1).first().copied().unwrap_or_default();
+    (!format.has_scale(ends, symmetric)).then_some(NoScale::TooSmall)
 }
 
 /// The least and the greatest number of each column.

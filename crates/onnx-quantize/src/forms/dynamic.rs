@@ -14,7 +14,9 @@ use crate::edits::{
     add_constant, count, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
 };
 use crate::narrow::cast_code;
-use crate::weights::{Format, Layout, QuantizeError, QuantizedWeight, Reading, dense_constant, quantize};
+use crate::weights::{
+    Format, Layout, NoScale, QuantizeError, QuantizedWeight, Reading, dense_constant, quantize,
+};
 
 /// Settings of [`quantize_dynamic`].
 #[derive(Clone)]
@@ -68,6 +70,8 @@ pub struct DynamicReport {
     pub quantized: Vec<(String, usize)>,
     /// The weights.
     pub weights: Vec<QuantizedWeight>,
+    /// The weights for which there is no scale, by their names. They stay.
+    pub stay: Vec<(String, NoScale)>,
 }
 
 /// A node whose second operand is a weight.
@@ -245,7 +249,7 @@ impl Work<'_> {
         Ok(made)
     }
 
-    /// The weight with its scales and zero points; `None` if it has numbers that are not finite, or none.
+    /// The weight with its scales and zero points; `None` if there is no scale, or it has no elements.
     fn weight(&mut self, model: &mut Model, product: &Product) -> Result<Option<Placed>, QuantizeError> {
         let key = (product.weight, product.is_transposed, product.is_conv);
         if let Some(known) = self.weights.get(&key) {
@@ -277,7 +281,13 @@ impl Work<'_> {
         let symmetric = product.is_conv || format.is_signed();
         let reading = Reading { data: self.options.data, interrupt: &self.options.execution.interrupt };
         let found = quantize(&tensor, &format, &layout, symmetric, reading);
-        let Some(quantized) = found.map_err(|error| error.of(&name))? else { return Ok(None) };
+        let quantized = match found.map_err(|error| error.of(&name))? {
+            Ok(quantized) => quantized,
+            Err(reason) => {
+                self.report.stay.push((name, reason));
+                return Ok(None);
+            }
+        };
         let channels = quantized.scales.len() as i64;
         let is_one = !self.options.per_channel;
         let mut scale_dims: Vec<i64> = if is_one { Vec::new() } else { vec![channels] };

@@ -245,7 +245,12 @@ fn round_constant(
             retype(model, value, change);
         }
         (false, _) => {
-            let name = format!("{name}_{}", change.to().name());
+            let main = model.main_graph();
+            let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if is_known(model, graph, main));
+            let takes_name = uses.iter().any(is_output);
+            // The new name states the type of the constant that has it: of the first one, if the second one takes its name.
+            let elem = if takes_name { change.from() } else { change.to() };
+            let name = format!("{name}_{}", elem.name());
             let ty = model.ty(value).map(|ty| with_elem(ty, change.to()));
             let other = match producer {
                 Some(node) => {
@@ -259,9 +264,7 @@ fn round_constant(
             if let Some(ty) = ty {
                 model.set_type(other, Some(ty));
             }
-            let main = model.main_graph();
-            let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if is_known(model, graph, main));
-            if uses.iter().any(is_output) {
+            if takes_name {
                 model.take_name(other, value);
             }
             let wanted: HashSet<Use, RandomState> = uses.iter().copied().collect();

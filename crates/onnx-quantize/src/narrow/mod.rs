@@ -8,6 +8,7 @@ mod cut;
 mod functions;
 mod index;
 mod not_taken;
+mod precision;
 mod range;
 mod rounding;
 mod slots;
@@ -21,7 +22,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_diag::{Diagnostic, Quoted, Severity};
 use onnx_eval::Value;
 use onnx_ir::{Model, NodeId, Use, ValueId};
-use onnx_schema::Registry;
+use onnx_schema::{Registry, op};
 use onnx_select::{Element, Selectors};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, TensorError};
@@ -116,12 +117,9 @@ pub enum NarrowError {
     /// The model has training information, or a `Gradient`.
     #[error("the model has training information, whose results depend on the types of the nodes between")]
     Training,
-    /// No node and no weight of the model gets the type.
+    /// No node of the model gets the type in the versions that are imported, and one would in a newer version.
     #[error("{0}")]
     NotTaken(Box<NotTaken>),
-    /// Nothing in the model has a narrow type and takes `float` in its place.
-    #[error("nothing in the model is `float16` or `bfloat16` and takes `float` in its place")]
-    NothingNarrow,
     /// A weight cannot be read.
     #[error("the elements of {} cannot be read: {reason}", Quoted(tensor))]
     Weight {
@@ -182,6 +180,25 @@ pub struct Narrowed {
     pub not_run: Option<String>,
     /// The worst numbers out of range, by the name of the first output of their nodes.
     pub out_of_range: Vec<(String, f64)>,
+    /// The scales and factors that are too small for the type, each with the relative error that it would have. Their nodes stay.
+    pub imprecise: Vec<(String, f64)>,
+    /// Why the model is unchanged, if it is: nothing in it can get the type.
+    pub unchanged: Option<Box<NotTaken>>,
+}
+
+impl Narrowed {
+    /// Nothing was done, for a reason.
+    fn nothing(reason: NotTaken, done: Self) -> Self {
+        Self {
+            nodes: 0,
+            casts: 0,
+            removed_casts: 0,
+            constants: 0,
+            tensors: Vec::new(),
+            unchanged: Some(Box::new(reason)),
+            ..done
+        }
+    }
 }
 
 /// Most attempts to get a valid result by leaving more nodes as they are.
@@ -190,11 +207,12 @@ const MOST_ATTEMPTS: usize = 8;
 /// Changes `float` to a narrow type wherever the operators of the model take it in the versions that the model imports, in nested
 /// graphs and functions, too, with as few casts as possible. The root page of the crate describes the choice.
 ///
-/// The result is inferred and checked; nodes that could not be typed stay as they are. The model is unchanged after an error.
+/// The result is inferred and checked; nodes that could not be typed stay as they are. The model is unchanged after an error, and if
+/// nothing in it can get the type: the result has the [reason](Narrowed::unchanged).
 ///
 /// # Errors
 ///
-/// Returns an error if the model cannot be converted.
+/// Returns an error if the model cannot be converted, or has to be converted to newer versions of the operators first.
 pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Result<Narrowed, NarrowError> {
     change(model, Change::Narrow(half), options)
 }
@@ -206,7 +224,7 @@ pub fn narrow(model: &mut Model, half: Half, options: &NarrowOptions<'_>) -> Res
 ///
 /// # Errors
 ///
-/// Returns an error if the model cannot be converted, or has none of these types. It is unchanged then.
+/// Returns an error if the model cannot be converted. It is unchanged then, and also if it has none of these types.
 pub fn widen(model: &mut Model, options: &NarrowOptions<'_>) -> Result<Narrowed, NarrowError> {
     let mut result = model.clone();
     let mut all: Option<Narrowed> = None;
@@ -215,11 +233,10 @@ pub fn widen(model: &mut Model, options: &NarrowOptions<'_>) -> Result<Narrowed,
         let except: Vec<NodeId> =
             options.except.iter().copied().filter(|&node| result.get_node(node).is_some()).collect();
         let options = NarrowOptions { except: &except, ..options.clone() };
-        let done = match change(&mut result, Change::Widen(half), &options) {
-            Err(NarrowError::NothingNarrow) => continue,
-            done => done?,
-        };
+        let done = change(&mut result, Change::Widen(half), &options)?;
         all = Some(match all {
+            Some(all) if done.unchanged.is_some() => all,
+            Some(all) if all.unchanged.is_some() => Narrowed { wide: [all.wide, done.wide].concat(), ..done },
             None => done,
             Some(mut all) => {
                 all.nodes += done.nodes;
@@ -231,8 +248,10 @@ pub fn widen(model: &mut Model, options: &NarrowOptions<'_>) -> Result<Narrowed,
             }
         });
     }
-    let done = all.ok_or(NarrowError::NothingNarrow)?;
-    *model = result;
+    let done = all.ok_or_else(|| NarrowError::Invalid("there are no narrow types".to_owned()))?;
+    if done.unchanged.is_none() {
+        *model = result;
+    }
     Ok(done)
 }
 
@@ -255,11 +274,12 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         };
         let new: Vec<Diagnostic> = errors_of(&result, options).into_iter().filter(is_new).collect();
         let Some(first) = new.first() else {
-            if done.nodes == 0 && done.constants == 0 {
-                return Err(match change {
-                    Change::Narrow(half) => NarrowError::NotTaken(Box::new(NotTaken::new(model, half, done))),
-                    Change::Widen(_) => NarrowError::NothingNarrow,
-                });
+            if done.nodes == 0 {
+                let reason = NotTaken::new(model, change, &done);
+                return match reason.versions.is_empty() {
+                    true => Ok(Narrowed::nothing(reason, done)),
+                    false => Err(NarrowError::NotTaken(Box::new(reason))),
+                };
             }
             *model = result;
             return Ok(done);
@@ -325,12 +345,13 @@ fn attempt(
     let invalid = |error: onnx_ir::EditError| NarrowError::Invalid(error.to_string());
     let Typed { types, functions } =
         specialize(model, &infer_options(options), &mut kept).map_err(invalid)?;
-    let mut counters = Vec::new();
+    let (mut counters, mut imprecise) = (Vec::new(), Vec::new());
     // `float` has every number of the narrow types.
     let (losses, (out_of_range, not_run)) = match change {
         Change::Narrow(half) => {
             counters = index::keep(model, &types, &functions, &mut kept);
             let losses = constants(model, &types, half, options)?;
+            imprecise = precision::keep(model, half, &losses, &mut kept);
             let ranges = range::keep(model, half, options, &losses, &mut kept);
             (losses, ranges)
         }
@@ -341,6 +362,7 @@ fn attempt(
     options.execution.interrupt.check()?;
     done.not_run = not_run;
     done.out_of_range = out_of_range;
+    done.imprecise = imprecise;
     let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
     (done.casts, done.removed_casts) =
         apply(model, &choice, &types, change, reading).map_err(|error| match error {
@@ -473,8 +495,10 @@ fn choose(
 
 /// Solves the choice as a minimum cut: narrow slots are on the side of the source.
 fn solve(slots: &Slots<'_>, interrupt: &Interrupt) -> Result<Vec<bool>, Stopped> {
-    /// More casts than a model has.
-    const DESIRED: u64 = 1 << 20;
+    /// The cost of a cast that is added.
+    const CAST: u64 = 1 << 10;
+    /// More than all casts of a model cost.
+    const DESIRED: u64 = CAST << 20;
     let (source, sink) = (slots.len(), slots.len() + 1);
     let mut network = Network::new(slots.len() + 2);
     for slot in (0..slots.len()).filter(|&slot| slots.root(slot) == slot) {
@@ -501,14 +525,28 @@ fn solve(slots: &Slots<'_>, interrupt: &Interrupt) -> Result<Vec<bool>, Stopped>
         }
         // One cast serves all users of the other type.
         let (down, up) = (network.node(), network.node());
-        network.edge(maker, down, 1);
-        network.edge(up, maker, 1);
+        network.edge(maker, down, CAST);
+        network.edge(up, maker, CAST);
         for user in users {
             network.edge(down, user, UNLIMITED);
             network.edge(user, up, UNLIMITED);
         }
     }
+    // A cast of the model that would have no effect in the new type is removed then. It costs a little less than another one in its place, so
+    // that a model that was converted before stays as it is.
+    for slot in slots.of_nodes.iter().filter_map(|(node, own)| idle_cast(slots, *node, own)) {
+        network.edge(source, slots.root(slot), CAST - 1);
+    }
     network.source_side(source, sink, interrupt)
+}
+
+/// The slot of a `Cast` from or to the new type that makes the node superfluous if it gets the type, too.
+fn idle_cast(slots: &Slots<'_>, node: NodeId, own: &[usize]) -> Option<usize> {
+    let record = slots.model.node(node);
+    let &[slot] = own else { return None };
+    let is_new = |value: ValueId| slots.elem(value) == Some(slots.change().to());
+    let ends = [record.input(0)?, record.output(0)?];
+    (record.is(op::CAST) && ends.into_iter().any(is_new)).then_some(slot)
 }
 
 /// The name of the first output of a node.
@@ -545,5 +583,7 @@ fn summary(slots: &Slots<'_>, is_narrow: &[bool], choice: &Choice, losses: &Cons
         tensors: tensors.collect(),
         not_run: None,
         out_of_range: Vec::new(),
+        imprecise: Vec::new(),
+        unchanged: None,
     }
 }

@@ -1,4 +1,4 @@
-//! Why nothing in a model gets a narrow type.
+//! Why nothing in a model gets another type.
 
 use std::fmt;
 
@@ -7,15 +7,16 @@ use onnx_ir::{Model, NodeId};
 use onnx_schema::{Schema, domain};
 use onnx_types::ElemType;
 
+use super::change::Change;
 use super::{Half, Narrowed, WideNode, WideReason};
 use crate::report::by_operator;
 
-/// Why no node and no weight of a model gets a narrow type.
+/// Why no node of a model gets another type.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NotTaken {
-    /// The type.
-    pub half: Half,
+    /// The narrow type; `None` if `float` takes the place of one.
+    pub half: Option<Half>,
     /// The nodes with `float`, each with the reason why it keeps it. Empty if no node computes with `float`.
     pub wide: Vec<WideNode>,
     /// The worst numbers out of range, by the name of the first output of their nodes.
@@ -25,13 +26,18 @@ pub struct NotTaken {
 }
 
 impl NotTaken {
-    pub(super) fn new(model: &Model, half: Half, done: Narrowed) -> Self {
+    pub(super) fn new(model: &Model, change: Change, done: &Narrowed) -> Self {
+        let half = match change {
+            Change::Narrow(half) => Some(half),
+            Change::Widen(_) => None,
+        };
         let lacks_type = done.wide.iter().filter(|wide| wide.reason == WideReason::Signature);
+        let lacks_type = lacks_type.filter_map(|wide| Some((wide.node, half?)));
         let mut versions: Vec<i64> =
-            lacks_type.flat_map(|wide| versions_that_take(model, wide.node, half)).collect();
+            lacks_type.flat_map(|(node, half)| versions_that_take(model, node, half)).collect();
         versions.sort_unstable();
         versions.dedup();
-        Self { half, wide: done.wide, out_of_range: done.out_of_range, versions }
+        Self { half, wide: done.wide.clone(), out_of_range: done.out_of_range.clone(), versions }
     }
 }
 
@@ -58,11 +64,15 @@ impl fmt::Display for NotTaken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// More operators are only counted.
         const MOST: usize = 3;
+        let Some(half) = self.half else {
+            return f
+                .write_str("nothing in the model is `float16` or `bfloat16` and takes `float` in its place");
+        };
         let operators = by_operator(&self.wide);
         if operators.is_empty() {
             return f.write_str("nothing in the model computes with `float`");
         }
-        write!(f, "nothing in the model becomes {}", self.half.elem())?;
+        write!(f, "nothing in the model becomes {}", half.elem())?;
         for (index, (op, reason, _)) in operators.iter().take(MOST).enumerate() {
             let separator = if index == 0 { ":" } else { "," };
             write!(f, "{separator} {} stays ({reason})", Quoted(op))?;

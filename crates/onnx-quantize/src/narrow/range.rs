@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
 use onnx_ir::{Model, NodeId, ValueId};
-use onnx_schema::op;
+use onnx_schema::traits::newest;
+use onnx_schema::{Traits, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
@@ -14,12 +15,14 @@ use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output}
 use crate::measure::{MeasureOptions, reason};
 use crate::samples::{GeneratedSamples, SampleFailure, Samples, run_sample};
 
+/// If the greatest of some numbers has fewer steps of the narrow type, all of them lose most of their bits.
+const LEAST_STEPS: f64 = 16.0;
+
 /// The number of the greatest magnitude for each.
 type Worst<K> = HashMap<K, f64, RandomState>;
 
-/// Collects the nodes and inputs beyond a limit.
+/// Collects the numbers of nodes and inputs.
 struct Watch {
-    max: f64,
     /// What is below this number came from a mask.
     mask: f64,
     nodes: Mutex<Worst<NodeId>>,
@@ -27,23 +30,20 @@ struct Watch {
 }
 
 impl Watch {
-    /// The element of the greatest magnitude that is out of range.
+    /// The element of the greatest magnitude that is not of a mask.
     fn worst(&self, value: &Value) -> Option<f64> {
         let tensor = value.tensor().filter(|tensor| tensor.elem() == ElemType::Float)?;
         let view = tensor.view::<f32>(&NoData).ok()?;
-        let mut worst: Option<f64> = None;
+        let mut worst = 0.0_f64;
         for number in view.iter() {
             let number = f64::from(number);
-            let is_out = number.is_finite() && number.abs() > self.max && number > self.mask;
-            if is_out && worst.is_none_or(|worst| number.abs() > worst.abs()) {
-                worst = Some(number);
+            if number.abs() > worst.abs() && number.is_finite() && number > self.mask {
+                worst = number;
             }
         }
-        worst
+        Some(worst)
     }
-}
 
-impl Watch {
     fn note<K: std::hash::Hash + Eq>(&self, found: &Mutex<Worst<K>>, key: K, value: &Value) {
         if let (Some(worst), Ok(mut found)) = (self.worst(value), found.lock()) {
             let entry = found.entry(key).or_insert(worst);
@@ -75,7 +75,8 @@ struct OutOfRange {
     inputs: Vec<(ValueId, f64)>,
 }
 
-/// What is beyond `max` in runs. Numbers below `mask` do not count: they say "minus infinity".
+/// What is beyond the range in runs, or too small for it: all numbers that a product or a quotient gives. Numbers below `mask` do not count:
+/// they say "minus infinity".
 ///
 /// # Errors
 ///
@@ -84,9 +85,9 @@ fn out_of_range(
     model: &Model,
     samples: &dyn Samples,
     options: &EvalOptions<'_>,
-    (max, mask): (f64, f64),
+    (half, mask): (Half, f64),
 ) -> Result<OutOfRange, String> {
-    let watch = Watch { max, mask, nodes: Mutex::default(), inputs: Mutex::default() };
+    let watch = Watch { mask, nodes: Mutex::default(), inputs: Mutex::default() };
     let evaluator =
         Evaluator::new(model, &options.clone().with_observer(&watch)).map_err(|failure| reason(&failure))?;
     for index in 0..samples.count() {
@@ -96,13 +97,28 @@ fn out_of_range(
     let (nodes, inputs) =
         (watch.nodes.into_inner().unwrap_or_default(), watch.inputs.into_inner().unwrap_or_default());
     let mut found = OutOfRange::default();
+    let (max, least) = (f64::from(half.max()), f64::from(half.tiny()) * LEAST_STEPS);
+    let is_beyond = |worst: f64| worst.abs() > max;
+    let is_small = |worst: f64| worst != 0.0 && worst.abs() < least;
     for graph in model.all_graphs() {
         let own = model.graph(graph).inputs().iter();
-        found.inputs.extend(own.filter_map(|&input| Some((input, *inputs.get(&input)?))));
+        let own = own.filter_map(|&input| Some((input, *inputs.get(&input)?)));
+        found.inputs.extend(own.filter(|&(_, worst)| is_beyond(worst) || is_small(worst)));
         let own = model.nodes(graph).filter(|&node| !model.node(node).is(op::CONSTANT));
-        found.nodes.extend(own.filter_map(|node| Some((node, *nodes.get(&node)?))));
+        let own = own.filter_map(|node| Some((node, *nodes.get(&node)?)));
+        found.nodes.extend(
+            own.filter(|&(node, worst)| is_beyond(worst) || (is_small(worst) && multiplies(model, node))),
+        );
     }
     Ok(found)
+}
+
+/// Whether the result of a node is a product or a quotient, of which small operands make smaller ones. Sums of numbers that cancel are small,
+/// too, and are only what rounding left.
+fn multiplies(model: &Model, node: NodeId) -> bool {
+    let record = model.node(node);
+    let is_product = record.is(op::MUL) || record.is(op::DIV);
+    record.domain().is_empty() && (is_product || newest(record.op()).is_some_and(Traits::contracts))
 }
 
 /// Keeps the nodes whose numbers are out of range: of constants, and of inputs and results in runs. Returns the worst numbers by the
@@ -147,7 +163,7 @@ pub(super) fn keep(
         .with_execution(options.execution.clone());
     let generated = GeneratedSamples::new(model, 1, &settings);
     let samples = options.samples.unwrap_or(&generated);
-    match out_of_range(model, samples, &run, (f64::from(half.max()), mask)) {
+    match out_of_range(model, samples, &run, (half, mask)) {
         Ok(beyond) => {
             for (input, worst) in beyond.inputs {
                 found.push((model.str(model.value(input).name()).to_owned(), worst));

@@ -58,6 +58,25 @@ impl Half {
             Self::Bfloat16 => bf16::MIN_POSITIVE.to_f32(),
         }
     }
+
+    /// The largest relative error of a number that is rounded to one with a full significand.
+    pub(crate) fn precision(self) -> f64 {
+        match self {
+            Self::Float16 => f64::from(f16::EPSILON.to_f32()) / 2.0,
+            Self::Bfloat16 => f64::from(bf16::EPSILON.to_f32()) / 2.0,
+        }
+    }
+
+    /// The number that takes the place of a number: rounded, but not infinite. One that is alone does not become zero.
+    fn taken(self, number: f32, is_single: bool) -> f32 {
+        match number {
+            number if number.is_finite() && self.rounded(number).is_infinite() => self.max().copysign(number),
+            number if is_single && number != 0.0 && self.rounded(number) == 0.0 => {
+                self.tiny().copysign(number)
+            }
+            number => self.rounded(number),
+        }
+    }
 }
 
 /// What the elements of a tensor become in a narrow format.
@@ -79,6 +98,11 @@ pub struct RoundingLosses {
     pub is_mask: bool,
     /// Whether the only element would be zero and becomes the least positive number: what keeps a divisor from 0.
     pub is_kept_positive: bool,
+    /// What the elements below the numbers with a full significand lose, as a part of the tensor: the ratio of the roots of the sums of
+    /// squares.
+    pub error: f64,
+    /// The largest relative error of one of these elements.
+    pub worst_error: f64,
 }
 
 impl RoundingLosses {
@@ -103,6 +127,8 @@ pub(crate) fn losses(
     let mut found = RoundingLosses { elements: view.len() as u64, ..RoundingLosses::default() };
     let (max, normal) = (half.max(), half.normal());
     let (mut first, mut is_uniform, mut is_limit) = (None, true, true);
+    let (mut squares, mut lost) = (0.0_f64, 0.0_f64);
+    let is_single = view.len() == 1;
     let count = if view.splat().is_some() { view.len().min(1) } else { view.len() };
     for (index, number) in view.iter().take(count).enumerate() {
         if index % WATCHED_ELEMENTS == 0 && interrupt.check().is_err() {
@@ -117,14 +143,21 @@ pub(crate) fn losses(
             found.worst = found.worst.filter(|worst| worst.abs() >= magnitude).or(Some(number));
             is_uniform &= *first.get_or_insert(number) == number;
             is_limit &= magnitude >= 1e30;
-        } else if magnitude < normal {
+            continue;
+        }
+        squares += f64::from(number) * f64::from(number);
+        if magnitude < normal {
             match half.rounded(number) == 0.0 {
                 true => found.zeros += 1,
                 false => found.subnormal += u64::from(half.rounded(number).abs() < normal),
             }
+            let error = f64::from(half.taken(number, is_single)) - f64::from(number);
+            lost += error * error;
+            found.worst_error = found.worst_error.max(error.abs() / f64::from(magnitude));
         }
     }
     view.release(data);
+    found.error = if lost > 0.0 { (lost / squares).sqrt() } else { 0.0 };
     let is_negative = first.is_some_and(|number: f32| number < 0.0);
     found.is_mask = found.saturated > 0 && (is_limit || (is_uniform && is_negative));
     found.is_kept_positive = found.elements == 1 && found.zeros == 1;
@@ -153,13 +186,8 @@ pub(super) fn mapped<T, R>(
 pub(crate) fn round(tensor: &Tensor, half: Half, reading: Reading<'_>) -> Result<Tensor, ReadingError> {
     let Reading { data, interrupt } = reading;
     let view = tensor.view::<f32>(data)?;
-    let (max, tiny) = (half.max(), half.tiny());
     let is_single = view.len() == 1;
-    let bounded = |number: f32| match number {
-        number if number.is_finite() && half.rounded(number).is_infinite() => max.copysign(number),
-        number if is_single && number != 0.0 && half.rounded(number) == 0.0 => tiny.copysign(number),
-        number => number,
-    };
+    let bounded = |number: f32| half.taken(number, is_single);
     let dims = tensor.dims().to_vec();
     let mut rounded = match (half, view.splat()) {
         (Half::Float16, Some(number)) => Tensor::splat(dims, f16::from_f32(bounded(number)))?,
@@ -234,5 +262,24 @@ mod tests {
         assert!(!of(&[-7e4, -8e4]).is_mask);
         assert_eq!((of(&[1e-5, 1.0]).subnormal, of(&[1e-9, 1.0]).zeros), (1, 1));
         assert!(of(&[1e-12]).is_kept_positive && !of(&[f32::INFINITY]).is_notable());
+    }
+
+    #[test]
+    fn relative_errors_are_those_of_small_numbers() {
+        let of = |numbers: &[f32], half| {
+            let losses = losses(&Tensor::vector(numbers), half, &NoData, &Interrupt::NEVER).unwrap();
+            (losses.error, losses.worst_error)
+        };
+        assert_eq!(of(&[0.1, -3.0, 0.0, 1e9], Half::Float16), (0.0, 0.0));
+        // One number alone becomes the least positive one, and zero among others.
+        assert!(of(&[3e-9], Half::Float16).1 > 18.0);
+        let (all, one) = of(&[3e-9, 1.0], Half::Float16);
+        assert!(all < 1e-8 && one == 1.0, "{all} {one}");
+        let (all, one) = of(&[1e-7, 1e-7], Half::Float16);
+        assert!(all > Half::Float16.precision() && (all - one).abs() < 1e-6, "{all} {one}");
+        assert_eq!(of(&[1e-7], Half::Bfloat16), (0.0, 0.0));
+        assert_eq!(of(&[2.0_f32.powi(-24)], Half::Float16), (0.0, 0.0));
+        assert_eq!(Half::Float16.precision(), 2.0_f64.powi(-11));
+        assert_eq!(Half::Bfloat16.precision(), 2.0_f64.powi(-8));
     }
 }

@@ -139,6 +139,11 @@ impl<'a> Slots<'a> {
         }
     }
 
+    /// The types between which is chosen.
+    pub(crate) const fn change(&self) -> Change {
+        self.change
+    }
+
     /// The representative of a slot.
     pub(crate) fn root(&self, slot: usize) -> usize {
         let mut at = slot;
@@ -188,7 +193,12 @@ impl<'a> Slots<'a> {
 
     /// Returns `true` if the elements of the value have the type that is replaced and could have another.
     fn is_float(&self, value: ValueId) -> bool {
-        self.types.get(&value).and_then(inner_elem) == Some(self.change.from())
+        self.elem(value) == Some(self.change.from())
+    }
+
+    /// The type of the elements of a value.
+    pub(crate) fn elem(&self, value: ValueId) -> Option<ElemType> {
+        self.types.get(&value).and_then(inner_elem)
     }
 
     /// Returns `true` if the value may hold the type that is replaced in a form that cannot be changed.

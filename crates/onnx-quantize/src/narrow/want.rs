@@ -25,6 +25,8 @@ pub enum WideReason {
     Selection,
     /// A number on the way is out of the range of the narrow type.
     Range,
+    /// A scale or a factor is too small for the narrow type.
+    Precision,
     /// It computes a size or an index, which has to be exact.
     Index,
     /// It counts, sums what a loop carries, or computes with positions: whole numbers have to be exact.
@@ -44,6 +46,7 @@ impl WideReason {
             Self::Unknown => "the operator or a type is not known",
             Self::Selection => "it is not selected",
             Self::Range => "numbers are out of range",
+            Self::Precision => "a scale or a factor is too small for the type",
             Self::Index => "it computes a size or an index",
             Self::Count => "it counts, or computes with positions",
             Self::Interface => "inputs and outputs keep their types",

@@ -16,7 +16,7 @@ use super::pairs::Pair;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Dequantized {
-    /// Number of weights that are floats again.
+    /// Number of weights that are floats again, those of operators included.
     pub weights: usize,
     /// Number of pairs of `QuantizeLinear` and `DequantizeLinear` that were removed.
     pub pairs: usize,
@@ -92,7 +92,7 @@ pub fn dequantize(
         .with_registry(options.registry)
         .with_data(options.data)
         .with_execution(options.execution.clone());
-    done.operators = expand(model, &run)?;
+    (done.operators, done.weights) = expand(model, &run)?;
     let nodes: Vec<NodeId> = model
         .all_graphs()
         .filter(|&graph| matches!(model.scope(graph), OpsetScope::Model))

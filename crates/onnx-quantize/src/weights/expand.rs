@@ -13,9 +13,12 @@ use crate::edits::{nodes_outside_functions, substitute};
 /// Operators of onnxruntime.
 const MICROSOFT: &str = "com.microsoft";
 
-/// Replaces the operators that have a form of floats with equal meaning. Returns their number.
-pub(super) fn expand(model: &mut Model, run: &EvalOptions<'_>) -> Result<usize, EditError> {
-    let mut count = 0;
+/// Number of weights that became floats with an operator; `None` if it stays.
+type Made = Option<usize>;
+
+/// Replaces the operators that have a form of floats with equal meaning. Returns their number, and that of their weights.
+pub(super) fn expand(model: &mut Model, run: &EvalOptions<'_>) -> Result<(usize, usize), EditError> {
+    let (mut count, mut weights) = (0, 0);
     for node in nodes_outside_functions(model) {
         // A pattern of several nodes may have replaced it.
         if model.get_node(node).is_none() {
@@ -35,11 +38,12 @@ pub(super) fn expand(model: &mut Model, run: &EvalOptions<'_>) -> Result<usize, 
             "DynamicQuantizeMatMul" if is_microsoft => dynamic_product(model, node, run)?,
             "MatMulNBits" if is_microsoft => blocks(model, node, run)?,
             "DynamicQuantizeLSTM" if is_microsoft => lstm(model, node, run)?,
-            _ => false,
+            _ => None,
         };
-        count += usize::from(expanded);
+        count += usize::from(expanded.is_some());
+        weights += expanded.unwrap_or_default();
     }
-    Ok(count)
+    Ok((count, weights))
 }
 
 /// The version of the ONNX operators for a node.
@@ -97,7 +101,7 @@ enum Linear {
 }
 
 /// `QLinear...`: pairs around the operator of floats.
-fn linear(model: &mut Model, node: NodeId, form: Linear, run: &EvalOptions<'_>) -> Result<bool, EditError> {
+fn linear(model: &mut Model, node: NodeId, form: Linear, run: &EvalOptions<'_>) -> Result<Made, EditError> {
     let record = model.node(node);
     let input = |index| record.input(index);
     let (name, operands, result) = match form {
@@ -105,16 +109,16 @@ fn linear(model: &mut Model, node: NodeId, form: Linear, run: &EvalOptions<'_>) 
         Linear::Binary(name) => (name, vec![0, 3], 6),
         Linear::Unary(name) => (name, vec![0], 3),
     };
-    let (Some(scale), Some(old)) = (input(result), record.output(0)) else { return Ok(false) };
+    let (Some(scale), Some(old)) = (input(result), record.output(0)) else { return Ok(None) };
     let zero = input(result + 1);
     if version(model, node) < 10 || zero.is_none() {
-        return Ok(false);
+        return Ok(None);
     }
-    let Some(weights) = weights(model, node, (form, &operands), run) else { return Ok(false) };
+    let Some(weights) = weights(model, node, (form, &operands), run) else { return Ok(None) };
     let bias = match (form, input(8)) {
         (Linear::Conv, Some(_)) => match bias(model, node, run) {
             Some(bias) => Some(bias),
-            None => return Ok(false),
+            None => return Ok(None),
         },
         _ => None,
     };
@@ -123,6 +127,7 @@ fn linear(model: &mut Model, node: NodeId, form: Linear, run: &EvalOptions<'_>) 
         operands.iter().map(|&first| (input(first), input(first + 1), input(first + 2))).collect();
     let mut build = model.build_at(Position::Before(node));
     let mut inputs = Vec::new();
+    let made = weights.iter().flatten().count();
     for (weight, (value, scale, zero)) in weights.into_iter().zip(parts) {
         inputs.push(match weight {
             Some(weight) => build.constant(weight.held(run.data))?,
@@ -140,7 +145,7 @@ fn linear(model: &mut Model, node: NodeId, form: Linear, run: &EvalOptions<'_>) 
     let new =
         build.op(op::QUANTIZE_LINEAR, [Some(float), Some(scale), zero].into_iter().flatten()).output()?;
     substitute(model, node, old, new)?;
-    Ok(true)
+    Ok(Some(made))
 }
 
 /// The floats of the operands of a `QLinear...` that are constant weights; `None` if one has no form of floats.
@@ -189,25 +194,25 @@ fn dynamic(model: &Model, value: Option<ValueId>, zero: Option<ValueId>) -> Opti
 }
 
 /// `MatMulInteger` or `ConvInteger` of a `DynamicQuantizeLinear` and a constant, with `Cast` and `Mul` behind: the product of floats.
-fn scaled_product(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<bool, EditError> {
+fn scaled_product(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<Made, EditError> {
     let record = model.node(node);
     let is_conv = record.is(op::CONV_INTEGER);
-    let Some((float, scale)) = dynamic(model, record.input(0), record.input(2)) else { return Ok(false) };
-    let Some(mul) = scaled(model, node) else { return Ok(false) };
+    let Some((float, scale)) = dynamic(model, record.input(0), record.input(2)) else { return Ok(None) };
+    let Some(mul) = scaled(model, node) else { return Ok(None) };
     let own = model.node(mul.node);
     let factor = own.inputs().flatten().find(|&value| value != mul.product);
     // The factor is the product of both scales, in any order.
     let factor = factor.and_then(|value| model.value(value).producer()).map(|node| model.node(node));
     let Some(factor) = factor.filter(|factor| factor.is(op::MUL) && factor.domain().is_empty()) else {
-        return Ok(false);
+        return Ok(None);
     };
     let others: Vec<ValueId> = factor.inputs().flatten().filter(|&value| value != scale).collect();
-    let &[weight_scale] = others.as_slice() else { return Ok(false) };
+    let &[weight_scale] = others.as_slice() else { return Ok(None) };
     let rank = record.input(1).and_then(|value| tensor(model, value, run)).map_or(0, |weight| weight.rank());
     let axis = if is_conv { 0 } else { rank.saturating_sub(1) };
     let parts = (record.input(1), Some(weight_scale), record.input(3));
-    let Some(weight) = floats(model, parts, axis, run) else { return Ok(false) };
-    let (Some(old), attributes) = (own.output(0), record.attributes().to_vec()) else { return Ok(false) };
+    let Some(weight) = floats(model, parts, axis, run) else { return Ok(None) };
+    let (Some(old), attributes) = (own.output(0), record.attributes().to_vec()) else { return Ok(None) };
     let name = if is_conv { "Conv" } else { "MatMul" };
     product(model, mul.node, old, (name, float, weight), attributes, run)
 }
@@ -236,7 +241,7 @@ fn product(
     (name, float, weight): (&str, ValueId, Tensor),
     attributes: Vec<Attribute>,
     run: &EvalOptions<'_>,
-) -> Result<bool, EditError> {
+) -> Result<Made, EditError> {
     let mut build = model.build_at(Position::Before(node));
     let weight = build.constant(weight.held(run.data))?;
     let mut call = build.call("", name, [float, weight]);
@@ -245,17 +250,17 @@ fn product(
     }
     let new = call.output()?;
     substitute(model, node, old, new)?;
-    Ok(true)
+    Ok(Some(1))
 }
 
 /// `DynamicQuantizeMatMul`: the product with the floats of the matrix, and the bias.
-fn dynamic_product(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<bool, EditError> {
+fn dynamic_product(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<Made, EditError> {
     let record = model.node(node);
     let parts = (record.input(1), record.input(2), record.input(3));
     let rank = parts.0.and_then(|value| tensor(model, value, run)).map_or(0, |weight| weight.rank());
     let weight = floats(model, parts, rank.saturating_sub(1), run);
     let (Some(weight), Some(float), Some(old)) = (weight, record.input(0), record.output(0)) else {
-        return Ok(false);
+        return Ok(None);
     };
     let bias = record.input(4);
     with_bias(model, node, old, (float, weight), bias, run)
@@ -269,7 +274,7 @@ fn with_bias(
     (float, weight): (ValueId, Tensor),
     bias: Option<ValueId>,
     run: &EvalOptions<'_>,
-) -> Result<bool, EditError> {
+) -> Result<Made, EditError> {
     let Some(bias) = bias else {
         return product(model, node, old, ("MatMul", float, weight), Vec::new(), run);
     };
@@ -278,39 +283,39 @@ fn with_bias(
     let made = build.op(op::MAT_MUL, [float, weight]).output()?;
     let new = build.op(op::ADD, [made, bias]).output()?;
     substitute(model, node, old, new)?;
-    Ok(true)
+    Ok(Some(1))
 }
 
 /// `MatMulNBits`: the product with the floats of the blocks.
-fn blocks(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<bool, EditError> {
+fn blocks(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<Made, EditError> {
     let record = model.node(node);
     // An index of groups is another order of the rows.
     if record.input(4).is_some() {
-        return Ok(false);
+        return Ok(None);
     }
-    let (Some(float), Some(old)) = (record.input(0), record.output(0)) else { return Ok(false) };
-    let Some((matrix, elem)) = packed(model, node, run) else { return Ok(false) };
+    let (Some(float), Some(old)) = (record.input(0), record.output(0)) else { return Ok(None) };
+    let Some((matrix, elem)) = packed(model, node, run) else { return Ok(None) };
     let weight = match elem {
         ElemType::Float => Tensor::from_slice(matrix.0, &matrix.1),
         ElemType::Float16 => Tensor::from_slice(
             matrix.0,
             &matrix.1.iter().map(|&number| f16::from_f32(number)).collect::<Vec<_>>(),
         ),
-        _ => return Ok(false),
+        _ => return Ok(None),
     };
-    let Ok(weight) = weight else { return Ok(false) };
+    let Ok(weight) = weight else { return Ok(None) };
     let bias = record.input(5);
     with_bias(model, node, old, (float, weight), bias, run)
 }
 
 /// `DynamicQuantizeLSTM`: `LSTM` with the floats of the weights, which have the other order of axes.
-fn lstm(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<bool, EditError> {
+fn lstm(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<Made, EditError> {
     let record = model.node(node);
     let weights = |index: usize, scale: usize| {
         let (value, scale, zero) = (record.input(index), record.input(scale), record.input(scale + 1));
         transposed_floats(model, (value, scale, zero), run)
     };
-    let (Some(first), Some(second)) = (weights(1, 8), weights(2, 10)) else { return Ok(false) };
+    let (Some(first), Some(second)) = (weights(1, 8), weights(2, 10)) else { return Ok(None) };
     let given: Vec<Option<ValueId>> = (0..8).map(|index| record.input(index)).collect();
     let outputs: Vec<Option<ValueId>> = record.outputs().to_vec();
     let attributes = record.attributes().to_vec();
@@ -338,5 +343,5 @@ fn lstm(model: &mut Model, node: NodeId, run: &EvalOptions<'_>) -> Result<bool, 
         }
     }
     model.erase_node(node)?;
-    Ok(true)
+    Ok(Some(2))
 }

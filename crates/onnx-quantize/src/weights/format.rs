@@ -4,7 +4,7 @@ use onnx_eval::compare::Noise;
 use onnx_types::tensor::{DataSource, F4E2M1, F8E4M3Fn, F8E5M2, Payload, Tensor, TensorError, TensorFault};
 use onnx_types::{ElemClass, ElemType, Interrupt, Stopped};
 
-use super::QuantizeError;
+use super::{NoScale, QuantizeError};
 
 /// The numbers of a quantized type.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -62,6 +62,17 @@ impl Format {
         };
         let zero = (self.low - min / scale).round_ties_even().clamp(self.low, self.high);
         (scale, zero)
+    }
+
+    /// Returns `true` if `float` has a scale with all its bits for numbers of a range: smaller ones would share the least scale, with few
+    /// steps or none.
+    pub(crate) fn has_scale(&self, (min, max): (f32, f32), symmetric: bool) -> bool {
+        let magnitude = min.abs().max(max.abs());
+        let scaled = match symmetric || self.is_float {
+            true => magnitude / (self.high - if self.is_signed() { 0.0 } else { self.middle() }),
+            false => max.max(0.0) / (self.high - self.low) - min.min(0.0) / (self.high - self.low),
+        };
+        magnitude == 0.0 || scaled >= f32::MIN_POSITIVE
     }
 
     const fn middle(&self) -> f32 {
@@ -144,10 +155,9 @@ impl<'a> Codes<'a> {
     }
 }
 
-/// A positive scale; 1 for numbers that are all zero.
+/// A positive scale with all bits; 1 for numbers that are all zero.
 fn scale(range: f32, steps: f32) -> f32 {
-    let scale = range / steps;
-    if scale.is_normal() { scale } else { 1.0 }
+    if range == 0.0 { 1.0 } else { (range / steps).max(f32::MIN_POSITIVE) }
 }
 
 /// How the elements of a tensor share scales: `outer` x `size` x `inner`, and a scale for each `block` along the middle.
@@ -326,14 +336,14 @@ pub(crate) struct Quantized {
     pub(crate) snr: f64,
 }
 
-/// Quantizes a tensor of `float`; `None` if it has a number that is not finite.
+/// Quantizes a tensor of `float`, or returns why there is no scale.
 pub(crate) fn quantize(
     tensor: &Tensor,
     format: &Format,
     layout: &Layout,
     symmetric: bool,
     reading: Reading<'_>,
-) -> Result<Option<Quantized>, ReadingError> {
+) -> Result<Result<Quantized, NoScale>, ReadingError> {
     quantize_with(tensor, format, layout, symmetric, &[], reading)
 }
 
@@ -345,7 +355,7 @@ pub(crate) fn quantize_with(
     symmetric: bool,
     least: &[f32],
     reading: Reading<'_>,
-) -> Result<Option<Quantized>, ReadingError> {
+) -> Result<Result<Quantized, NoScale>, ReadingError> {
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); layout.scales()];
     let mut runs = Runs { left: layout.runs(), open: None };
     windows(tensor, reading, |numbers| {
@@ -354,7 +364,13 @@ pub(crate) fn quantize_with(
     // A number that is not finite makes an end of the range that is not.
     let is_finite = |(least, greatest): &(f32, f32)| least.is_finite() && greatest.is_finite();
     if tensor.element_count() != Some(0) && !ranges.iter().all(is_finite) {
-        return Ok(None);
+        return Ok(Err(NoScale::NotFinite));
+    }
+    // Others are zeros beside the greatest numbers.
+    let size = |range: &(f32, f32)| range.0.abs().max(range.1.abs());
+    let greatest = ranges.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
+    if greatest.is_some_and(|&range| !format.has_scale(range, symmetric)) {
+        return Ok(Err(NoScale::TooSmall));
     }
     let mut parameters: Vec<(f32, f32)> =
         ranges.iter().map(|&range| format.parameters(range, symmetric)).collect();
@@ -364,18 +380,23 @@ pub(crate) fn quantize_with(
         let least = if is_one { Some(greatest) } else { least.get(index).copied() };
         *scale = scale.max(least.unwrap_or(0.0));
     }
-    Ok(Some(quantized(tensor, format, layout, &parameters, reading)?))
+    Ok(Ok(quantized(tensor, format, layout, &parameters, reading)?))
 }
 
-/// Returns `true` if all elements of a tensor of `float` are finite.
+/// The least and the greatest element of a tensor of `float`: zero if there are none, and not finite if one is not.
 ///
 /// # Errors
 ///
 /// Returns an error if the elements cannot be read, or the work is interrupted.
-pub(crate) fn is_finite(tensor: &Tensor, reading: Reading<'_>) -> Result<bool, ReadingError> {
-    let mut all = true;
-    windows(tensor, reading, |numbers| all &= numbers.iter().all(|number| number.is_finite()))?;
-    Ok(all)
+pub(crate) fn ends(tensor: &Tensor, reading: Reading<'_>) -> Result<(f32, f32), ReadingError> {
+    let mut ends: Option<(f32, f32)> = None;
+    windows(tensor, reading, |numbers| {
+        for &number in numbers {
+            let (least, greatest) = ends.unwrap_or((number, number));
+            ends = Some((least_of(least, number), greatest_of(greatest, number)));
+        }
+    })?;
+    Ok(ends.unwrap_or_default())
 }
 
 /// Joins the elements of a run to the ranges of their scales.
@@ -589,6 +610,26 @@ mod tests {
         let found = quantize(&zeros, &format, &Layout::whole(4), true, READING).unwrap().unwrap();
         assert_eq!((found.scales, found.max_error), (vec![1.0], 0.0));
         let infinite = Tensor::vector(&[f32::INFINITY]);
-        assert!(quantize(&infinite, &format, &Layout::whole(1), true, READING).unwrap().is_none());
+        let found = quantize(&infinite, &format, &Layout::whole(1), true, READING).unwrap();
+        assert_eq!(found.err(), Some(NoScale::NotFinite));
+    }
+
+    #[test]
+    fn scales_are_not_subnormal() {
+        for elem in [ElemType::Int8, ElemType::Uint8, ElemType::Int16, ElemType::Float8E4M3Fn] {
+            let format = Format::of(elem).unwrap();
+            let of = |numbers: &[f32], layout: &Layout| {
+                quantize(&Tensor::vector(numbers), &format, layout, format.is_signed(), READING).unwrap()
+            };
+            for small in [1e-42, 1e-36 / format.high] {
+                let found = of(&[small, -small], &Layout::whole(2));
+                assert_eq!(found.err(), Some(NoScale::TooSmall), "{elem} {small}");
+            }
+            let held = of(&[1e-33, -1e-33], &Layout::whole(2)).unwrap();
+            assert!(held.snr > 20.0 && held.scales[0].is_normal(), "{elem} {}", held.snr);
+            // A channel of small numbers beside others is zero, and has a scale all the same.
+            let held = of(&[1e-42, 1.0], &Layout::per_axis(&[2], 0)).unwrap();
+            assert!(held.snr > 100.0 && held.scales.iter().all(|scale| scale.is_normal()), "{elem}");
+        }
     }
 }

@@ -17,7 +17,7 @@ use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
 pub(crate) use self::format::{
-    Format, Layout, Quantized, Reading, ReadingError, is_finite, quantize, quantize_to, quantize_with,
+    Format, Layout, Quantized, Reading, ReadingError, ends, quantize, quantize_to, quantize_with,
 };
 use crate::budget::choose;
 use crate::edits::{add_constant_in, erase_unused_initializers, graphs_outside_functions, write_types};
@@ -155,6 +155,9 @@ pub enum QuantizeError {
     /// The error of the outputs cannot be measured.
     #[error("the error of the outputs is not known: {0}")]
     NotMeasured(String),
+    /// All outputs are integers or truth values, and there is a budget.
+    #[error("no output has a ratio of signal to noise: all are integers or truth values")]
+    NoRatio,
     /// An edit failed, which is a defect of this crate.
     #[error("the model cannot be edited: {0}")]
     Edit(String),
@@ -210,12 +213,35 @@ impl QuantizedWeight {
     }
 }
 
+/// Why a weight has no quantized form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NoScale {
+    /// It has numbers that are not finite.
+    NotFinite,
+    /// Its numbers are so small that `float` has no scale for them with all its bits.
+    TooSmall,
+}
+
+impl NoScale {
+    /// The reason as the rest of a sentence.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::NotFinite => "it has numbers that are not finite",
+            Self::TooSmall => "its numbers are too small for a scale",
+        }
+    }
+}
+
 /// What a quantization of weights did.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WeightReport {
     /// The weights, in order.
     pub weights: Vec<QuantizedWeight>,
+    /// The weights for which there is no scale, by their names. They stay.
+    pub stay: Vec<(String, NoScale)>,
     /// How far the outputs are apart, if there is a budget.
     pub outputs: Vec<MeasuredOutput>,
     /// Number of runs of the quantized model that it took to meet the budget.
@@ -223,10 +249,10 @@ pub struct WeightReport {
 }
 
 impl WeightReport {
-    /// The report of a quantization without a budget.
+    /// The report of a quantization without a budget: the weights, and those that stay.
     #[must_use]
-    pub const fn of(weights: Vec<QuantizedWeight>) -> Self {
-        Self { weights, outputs: Vec::new(), runs: 0 }
+    pub const fn of(weights: Vec<QuantizedWeight>, stay: Vec<(String, NoScale)>) -> Self {
+        Self { weights, stay, outputs: Vec::new(), runs: 0 }
     }
 }
 
@@ -280,11 +306,17 @@ pub fn quantize_weights(
         return Err(QuantizeError::Block);
     }
     let candidates = candidates(model, options);
-    let mut prepared = Vec::new();
+    let (mut prepared, mut stay) = (Vec::new(), Vec::new());
     for candidate in &candidates {
         options.execution.interrupt.check()?;
         require_version(model, candidate.graph, to, options.granularity)?;
-        prepared.extend(prepare(model, candidate, &format, options)?);
+        match prepare(model, candidate, &format, options)? {
+            Some(Ok(weight)) => prepared.push(weight),
+            Some(Err(reason)) => {
+                stay.push((model.str(model.value(candidate.value).name()).to_owned(), reason))
+            }
+            None => {}
+        }
     }
     if candidates.is_empty() {
         require_version(model, model.main_graph(), to, options.granularity)?;
@@ -297,9 +329,9 @@ pub fn quantize_weights(
             write_types(model, options.registry, options.data, &options.execution);
         }
         let weights = prepared.into_iter().map(|prepared| prepared.weight).collect();
-        return Ok(WeightReport::of(weights));
+        return Ok(WeightReport::of(weights, stay));
     };
-    let report = within_budget(model, prepared, budget, options)?;
+    let report = WeightReport { stay, ..within_budget(model, prepared, budget, options)? };
     if report.weights.iter().any(|weight| !weight.is_kept) {
         write_types(model, options.registry, options.data, &options.execution);
     }
@@ -335,7 +367,7 @@ fn within_budget(
         weight.weight.after = weight.weight.before;
     }
     let weights = prepared.into_iter().map(|prepared| prepared.weight).collect();
-    Ok(WeightReport { weights, outputs: chosen.outputs, runs: chosen.runs })
+    Ok(WeightReport { weights, stay: Vec::new(), outputs: chosen.outputs, runs: chosen.runs })
 }
 
 /// The tensor of a constant of `float` that no caller replaces: of an initializer, or of a `Constant` node.
@@ -429,13 +461,13 @@ pub(crate) fn require_version(
     }))
 }
 
-/// Quantizes a weight; `None` if it is empty or has numbers that are not finite.
+/// Quantizes a weight, or returns why there is no scale; `None` if it is empty.
 fn prepare(
     model: &Model,
     candidate: &Candidate,
     format: &Format,
     options: &WeightOptions<'_>,
-) -> Result<Option<Prepared>, QuantizeError> {
+) -> Result<Option<Result<Prepared, NoScale>>, QuantizeError> {
     let Some(tensor) = dense(model, candidate.value) else { return Ok(None) };
     let name = model.str(model.value(candidate.value).name()).to_owned();
     let dims: Option<Vec<usize>> = tensor.dims().iter().map(|&dim| usize::try_from(dim).ok()).collect();
@@ -462,7 +494,10 @@ fn prepare(
     let symmetric = options.symmetric || format.is_signed();
     let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
     let read = quantize(tensor, format, &layout, symmetric, reading).map_err(|error| error.of(&name))?;
-    let Some(quantized) = read else { return Ok(None) };
+    let quantized = match read {
+        Ok(quantized) => quantized,
+        Err(reason) => return Ok(Some(Err(reason))),
+    };
     let bits = u64::from(format.elem.bits().unwrap_or(8));
     let zero_bits = if quantized.zeros.is_empty() { 0 } else { quantized.zeros.len() as u64 * bits };
     let weight = QuantizedWeight {
@@ -480,7 +515,7 @@ fn prepare(
         tensors.push(("zero_point", format.tensor(&scale_dims, &quantized.zeros)?.held(options.data)));
     }
     let (value, graph) = (candidate.value, candidate.graph);
-    Ok(Some(Prepared { value, graph, tensors, axis, block, weight }))
+    Ok(Some(Ok(Prepared { value, graph, tensors, axis, block, weight })))
 }
 
 /// Puts the chosen quantized weights into the model.

@@ -16,6 +16,7 @@ mod generated;
 mod held;
 mod inputs;
 mod narrow;
+mod precision;
 mod public_reports;
 mod weights;
 

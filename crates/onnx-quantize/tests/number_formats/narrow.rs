@@ -38,7 +38,7 @@ fn assert_text(model: &Model, wanted: &str) {
 
 fn snr(before: &str, after: &Model) -> f64 {
     let measured = measure(&model(before), after, &MeasureOptions::default()).unwrap();
-    measured.iter().map(|output| output.snr).fold(f64::INFINITY, f64::min)
+    measured.iter().filter_map(|output| output.snr).fold(f64::INFINITY, f64::min)
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn old_versions_are_converted_as_their_signatures_say() {
     assert_eq!((done.casts, done.constants), (0, 1));
     let mut none = model(text);
     let error = narrow(&mut none, Half::Bfloat16, &NarrowOptions::default()).unwrap_err();
-    assert!(matches!(error, NarrowError::NotTaken(reason) if reason.half == Half::Bfloat16));
+    assert!(matches!(error, NarrowError::NotTaken(reason) if reason.half == Some(Half::Bfloat16)));
     assert_eq!(text_of(&none), text_of(&model(text)));
 }
 
@@ -443,7 +443,8 @@ fn what_takes_narrow_numbers_only_keeps_them() {
     let mut wide = self::model(
         r#"<ir_version: 10, opset_import: ["": 20]> g (float[N] x) => (float[N] y) { y = Sqrt (x) }"#,
     );
-    assert!(matches!(widen(&mut wide, &NarrowOptions::default()), Err(NarrowError::NothingNarrow)));
+    let done = widen(&mut wide, &NarrowOptions::default()).unwrap();
+    assert_eq!((done.nodes, done.unchanged.is_some()), (0, true));
 }
 
 #[test]
