@@ -461,11 +461,11 @@ await test("many levels come with few requests, and the page reacts meanwhile", 
   server.stop();
 });
 
-await test("a tab for which there is no place goes on when another one is closed", async () => {
+await test("a tab for which there is no place opens the model when another one is closed", async () => {
   const server = await serve(here("models/encoder.onnxtxt"), "--stay");
   const open16 = await Promise.all(Array.from({ length: 16 }, () => open(server.address)));
   const more = await open(server.address, {}, "#busy:not([hidden])");
-  assert.match(await more.page.textContent("#busy"), /16 tabs show the model: close one; this page goes on by itself/);
+  assert.match(await more.page.textContent("#busy"), /16 tabs show the model: close one; this page continues by itself/);
   await accessible(more.page, "no place");
   await open16[7].page.goto("about:blank");
   await more.page.waitForSelector("body[data-ready]", { timeout: 5_000 });

@@ -20,7 +20,7 @@ use crate::request::{Request, Sided};
 use crate::run::Values;
 use crate::{about, compare, details, edits, facts, open, queries, run, versions, weight};
 
-/// What is said of work that was interrupted.
+/// The message about work that was interrupted.
 const CANCELLED: &str = "cancelled: the model is as it was before";
 
 /// Changes that can be undone.

@@ -131,7 +131,7 @@ impl Asked<'_> {
             op::LOOP => Some(self.iterations(index, attr::BODY, (1, 2))),
             op::SCAN => Some(self.iterations(index, attr::BODY, (0, 0))),
             op::SEQUENCE_MAP => {
-                Some("the body gives each element of the sequence a shape of its own".to_owned())
+                Some("the body gives the elements of the sequence different shapes".to_owned())
             }
             _ => None,
         }

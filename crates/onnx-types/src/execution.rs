@@ -241,7 +241,7 @@ impl Watch {
         Self { interrupt, progress, step: Step { task, done: 0, total }, next, interval }
     }
 
-    /// Watches a part of a task that has no progress of its own, of which `interval` units take well below a millisecond.
+    /// Watches a part of a task without separate progress, of which `interval` units take well below a millisecond.
     #[must_use]
     pub fn silent(interrupt: &Interrupt, interval: u64) -> Self {
         Self::new(&Execution::DEFAULT.with_interrupt(interrupt.clone()), "", 0, interval)

@@ -1,5 +1,5 @@
 //! What the page provides: external data, which are files that the user gave to it and that it reads when elements are needed; and
-//! what it is told of the progress of work.
+//! the progress of work that it receives.
 
 use onnx_types::Execution;
 use onnx_types::tensor::DataSource;

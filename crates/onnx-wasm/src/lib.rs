@@ -2,7 +2,7 @@
 //!
 //! The page and the library exchange bytes only: a file, requests and answers in JSON (see [`onnx_page::Session::call`]), and
 //! the model that is saved. So no generated glue is needed. The module imports three functions: two read the external
-//! data of a model from the files that the user gave, one is told of progress ([`host`]); it cannot reach a network or write to a console.
+//! data of a model from the files that the user gave, one receives progress ([`host`]); it cannot reach a network or write to a console.
 //!
 //! A page calls [`exports`] so: `onnx_new` makes a state; `onnx_input` makes room for bytes, which the page writes;
 //! `onnx_open`, `onnx_compare`, `onnx_call` and `onnx_save` read them and keep an answer, whose address and length `onnx_answer` and their

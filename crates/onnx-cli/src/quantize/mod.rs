@@ -432,7 +432,7 @@ fn warn_of_nothing(done: &Done, to: ElemType, args: &QuantizeArgs, loaded: &Load
     let (reason, help) = match (report.weights.is_empty(), done.reason) {
         (false, _) => ("the budget keeps all of them".to_owned(), help_with_budget(args, to, false)),
         (true, _) if !report.stay.is_empty() => {
-            ("there is no scale for them".to_owned(), "the reasons are listed".to_owned())
+            ("they get no scale".to_owned(), "the reasons are listed".to_owned())
         }
         (true, Some(reason)) => (reason.to_string(), help_with(reason).to_owned()),
         (true, None) if args.form == QuantizedForm::Operator => {

@@ -91,7 +91,7 @@ impl Tabs {
             Some(tab) => tab.session,
             None if !self.state().has_place() => {
                 let message =
-                    format!("{MOST_TABS} tabs show the model: close one; this page goes on by itself then");
+                    format!("{MOST_TABS} tabs show the model: close one; this page continues by itself then");
                 return Err(Full(message));
             }
             None => {
@@ -216,7 +216,7 @@ mod tests {
         assert!(answer.contains("cancelled: the model is as it was before"), "{answer}");
         assert_eq!(nodes(&tabs, &name), 2);
         drop(task);
-        // A tab that is loaded again goes on with the model as it was.
+        // A tab that is loaded again continues with the model as it was.
         tabs.close(&name, 10);
         let again = tabs.open(&name).unwrap();
         assert_eq!(nodes(&tabs, &again), 2);

@@ -282,7 +282,7 @@ fn advice_for_budgets_is_new() {
     folder.put("small.onnxtxt", ZERO.replace("0, 0, 0, 0", "1e-42, 0, 0, 1e-43"));
     onnx(&folder, "quantize small.onnxtxt --to int8 --weights-only -o out.onnxtxt")
         .exits(0)
-        .says("there is no scale for them")
+        .says("they get no scale")
         .says("w: its numbers are too small for a scale");
 }
 

@@ -169,7 +169,7 @@ impl Packed {
     }
 }
 
-/// Quantizes a matrix, or returns why there is no scale; `None` if it is empty.
+/// Quantizes a matrix, or returns why it gets no scale; `None` if it is empty.
 fn pack(
     tensor: &Tensor,
     format: &Format,
@@ -231,7 +231,7 @@ fn pack(
     })))
 }
 
-/// Why there is no scale for some numbers, if there is none.
+/// Why some numbers get no scale.
 fn no_scale(numbers: &[f32], format: &Format, symmetric: bool) -> Option<NoScale> {
     if numbers.iter().any(|number| !number.is_finite()) {
         return Some(NoScale::NotFinite);

@@ -70,7 +70,7 @@ pub struct DynamicReport {
     pub quantized: Vec<(String, usize)>,
     /// The weights.
     pub weights: Vec<QuantizedWeight>,
-    /// The weights for which there is no scale, by their names. They stay.
+    /// The weights that get no scale, by their names. They stay.
     pub stay: Vec<(String, NoScale)>,
 }
 
@@ -249,7 +249,7 @@ impl Work<'_> {
         Ok(made)
     }
 
-    /// The weight with its scales and zero points; `None` if there is no scale, or it has no elements.
+    /// The weight with its scales and zero points; `None` if it gets no scale, or it has no elements.
     fn weight(&mut self, model: &mut Model, product: &Product) -> Result<Option<Placed>, QuantizeError> {
         let key = (product.weight, product.is_transposed, product.is_conv);
         if let Some(known) = self.weights.get(&key) {

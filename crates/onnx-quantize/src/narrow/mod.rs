@@ -248,7 +248,7 @@ pub fn widen(model: &mut Model, options: &NarrowOptions<'_>) -> Result<Narrowed,
             }
         });
     }
-    let done = all.ok_or_else(|| NarrowError::Invalid("there are no narrow types".to_owned()))?;
+    let done = all.ok_or_else(|| NarrowError::Invalid("a narrow type is missing".to_owned()))?;
     if done.unchanged.is_none() {
         *model = result;
     }

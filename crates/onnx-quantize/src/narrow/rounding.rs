@@ -67,7 +67,7 @@ impl Half {
         }
     }
 
-    /// The number that takes the place of a number: rounded, but not infinite. One that is alone does not become zero.
+    /// The number that takes the place of a number: rounded, but not infinite. The only one of a tensor does not become zero.
     fn taken(self, number: f32, is_single: bool) -> f32 {
         match number {
             number if number.is_finite() && self.rounded(number).is_infinite() => self.max().copysign(number),
@@ -271,7 +271,7 @@ mod tests {
             (losses.error, losses.worst_error)
         };
         assert_eq!(of(&[0.1, -3.0, 0.0, 1e9], Half::Float16), (0.0, 0.0));
-        // One number alone becomes the least positive one, and zero among others.
+        // The only number becomes the least positive one, and zero among others.
         assert!(of(&[3e-9], Half::Float16).1 > 18.0);
         let (all, one) = of(&[3e-9, 1.0], Half::Float16);
         assert!(all < 1e-8 && one == 1.0, "{all} {one}");

@@ -4,6 +4,7 @@ use onnx_eval::compare::Noise;
 use onnx_types::tensor::{DataSource, F4E2M1, F8E4M3Fn, F8E5M2, Payload, Tensor, TensorError, TensorFault};
 use onnx_types::{ElemClass, ElemType, Interrupt, Stopped};
 
+use super::layout::{Layout, Run};
 use super::{NoScale, QuantizeError};
 
 /// The numbers of a quantized type.
@@ -160,95 +161,6 @@ fn scale(range: f32, steps: f32) -> f32 {
     if range == 0.0 { 1.0 } else { (range / steps).max(f32::MIN_POSITIVE) }
 }
 
-/// How the elements of a tensor share scales: `outer` x `size` x `inner`, and a scale for each `block` along the middle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Layout {
-    outer: usize,
-    size: usize,
-    inner: usize,
-    block: usize,
-    /// Whether the parts before and behind the axis share scales.
-    is_shared: bool,
-}
-
-impl Layout {
-    /// One scale for all.
-    pub(crate) const fn whole(count: usize) -> Self {
-        Self { outer: 1, size: count, inner: 1, block: if count == 0 { 1 } else { count }, is_shared: true }
-    }
-
-    /// A scale for each index of an axis.
-    pub(crate) fn per_axis(dims: &[usize], axis: usize) -> Self {
-        Self { block: 1, is_shared: true, ..Self::blocked(dims, axis, 1) }
-    }
-
-    /// A scale for each block of elements along an axis.
-    pub(crate) fn blocked(dims: &[usize], axis: usize, block: usize) -> Self {
-        let product = |dims: &[usize]| dims.iter().product::<usize>();
-        let (before, from) = dims.split_at(axis);
-        let (size, inner) = from.split_first().map_or((1, 1), |(&size, rest)| (size, product(rest)));
-        Self { outer: product(before), size, inner, block, is_shared: false }
-    }
-
-    /// Number of scales.
-    pub(crate) const fn scales(&self) -> usize {
-        let blocks = self.size.div_ceil(self.block);
-        if self.is_shared { blocks } else { self.outer * blocks * self.inner }
-    }
-
-    /// The elements in order, in runs.
-    fn runs(self) -> impl Iterator<Item = Run> {
-        let Self { outer, size, inner, block, is_shared } = self;
-        let blocks = size.div_ceil(block);
-        // Elements of a block follow each other if nothing is behind the axis, and so do all if each has a scale.
-        let (step, len, advance) = match (inner, block) {
-            (1, 1) => (size.max(1), size, 1),
-            (1, block) => (block, block, 0),
-            _ => (1, inner, usize::from(!is_shared)),
-        };
-        (0..outer).flat_map(move |before| {
-            (0..size).step_by(step).map(move |index| {
-                let first = if is_shared { 0 } else { before * blocks };
-                let scale = (first + index / block) * if is_shared { 1 } else { inner };
-                Run { len: if inner == 1 { len.min(size - index) } else { len }, scale, advance }
-            })
-        })
-    }
-}
-
-/// Elements that follow each other.
-#[derive(Clone, Copy)]
-struct Run {
-    len: usize,
-    /// The scale of the first element.
-    scale: usize,
-    /// What the number of the scale grows by from one element to the next.
-    advance: usize,
-}
-
-/// The runs of a tensor that is read a window at a time.
-struct Runs<I> {
-    left: I,
-    open: Option<Run>,
-}
-
-impl<I: Iterator<Item = Run>> Runs<I> {
-    /// Calls a function with the parts of the next elements that are in one run.
-    fn visit(&mut self, mut numbers: &[f32], mut visit: impl FnMut(Run, &[f32])) {
-        while !numbers.is_empty() {
-            let Some(run) = self.open.take().or_else(|| self.left.next()) else { return };
-            let Some((part, rest)) = numbers.split_at_checked(run.len) else {
-                let len = numbers.len();
-                visit(Run { len, ..run }, numbers);
-                self.open = Some(Run { len: run.len - len, scale: run.scale + len * run.advance, ..run });
-                return;
-            };
-            visit(run, part);
-            numbers = rest;
-        }
-    }
-}
-
 /// How weights are read.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
@@ -336,7 +248,7 @@ pub(crate) struct Quantized {
     pub(crate) snr: f64,
 }
 
-/// Quantizes a tensor of `float`, or returns why there is no scale.
+/// Quantizes a tensor of `float`, or returns why it gets no scale.
 pub(crate) fn quantize(
     tensor: &Tensor,
     format: &Format,
@@ -357,7 +269,7 @@ pub(crate) fn quantize_with(
     reading: Reading<'_>,
 ) -> Result<Result<Quantized, NoScale>, ReadingError> {
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); layout.scales()];
-    let mut runs = Runs { left: layout.runs(), open: None };
+    let mut runs = layout.runs();
     windows(tensor, reading, |numbers| {
         runs.visit(numbers, |run, numbers| join(&mut ranges, run, numbers));
     })?;
@@ -366,7 +278,7 @@ pub(crate) fn quantize_with(
     if tensor.element_count() != Some(0) && !ranges.iter().all(is_finite) {
         return Ok(Err(NoScale::NotFinite));
     }
-    // Others are zeros beside the greatest numbers.
+    // Others are zeros next to the greatest numbers.
     let size = |range: &(f32, f32)| range.0.abs().max(range.1.abs());
     let greatest = ranges.iter().max_by(|a, b| size(a).total_cmp(&size(b)));
     if greatest.is_some_and(|&range| !format.has_scale(range, symmetric)) {
@@ -452,7 +364,7 @@ fn quantized(
     let mut codes = Codes::new(format, count);
     let mut sums = Noise::default();
     let mut found = [(0.0_f32, 0.0_f32); TOGETHER];
-    let mut runs = Runs { left: layout.runs(), open: None };
+    let mut runs = layout.runs();
     windows(tensor, reading, |numbers| {
         runs.visit(numbers, |run, numbers| {
             for (index, numbers) in numbers.chunks(TOGETHER).enumerate() {
@@ -542,7 +454,7 @@ mod tests {
         let scales = |layout: &Layout| -> Vec<usize> {
             let of = |window: usize| {
                 let (mut found, mut seen) = (Vec::new(), Vec::new());
-                let mut runs = Runs { left: layout.runs(), open: None };
+                let mut runs = layout.runs();
                 for numbers in numbers.chunks(window) {
                     runs.visit(numbers, |run, numbers| {
                         assert_eq!(run.len, numbers.len());
@@ -627,7 +539,7 @@ mod tests {
             }
             let held = of(&[1e-33, -1e-33], &Layout::whole(2)).unwrap();
             assert!(held.snr > 20.0 && held.scales[0].is_normal(), "{elem} {}", held.snr);
-            // A channel of small numbers beside others is zero, and has a scale all the same.
+            // A channel of small numbers next to others is zero, and still has a scale.
             let held = of(&[1e-42, 1.0], &Layout::per_axis(&[2], 0)).unwrap();
             assert!(held.snr > 100.0 && held.scales.iter().all(|scale| scale.is_normal()), "{elem}");
         }

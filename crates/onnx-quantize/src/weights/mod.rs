@@ -3,6 +3,7 @@
 mod dequantize;
 mod expand;
 mod format;
+mod layout;
 mod packed;
 mod pairs;
 
@@ -17,8 +18,9 @@ use onnx_types::{ElemType, Execution, Stopped};
 
 pub use self::dequantize::{DequantizeError, DequantizeOptions, Dequantized, dequantize};
 pub(crate) use self::format::{
-    Format, Layout, Quantized, Reading, ReadingError, ends, quantize, quantize_to, quantize_with,
+    Format, Quantized, Reading, ReadingError, ends, quantize, quantize_to, quantize_with,
 };
+pub(crate) use self::layout::Layout;
 use crate::budget::choose;
 use crate::edits::{add_constant_in, erase_unused_initializers, graphs_outside_functions, write_types};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_on};
@@ -240,7 +242,7 @@ impl NoScale {
 pub struct WeightReport {
     /// The weights, in order.
     pub weights: Vec<QuantizedWeight>,
-    /// The weights for which there is no scale, by their names. They stay.
+    /// The weights that get no scale, by their names. They stay.
     pub stay: Vec<(String, NoScale)>,
     /// How far the outputs are apart, if there is a budget.
     pub outputs: Vec<MeasuredOutput>,
@@ -461,7 +463,7 @@ pub(crate) fn require_version(
     }))
 }
 
-/// Quantizes a weight, or returns why there is no scale; `None` if it is empty.
+/// Quantizes a weight, or returns why it gets no scale; `None` if it is empty.
 fn prepare(
     model: &Model,
     candidate: &Candidate,

@@ -196,7 +196,7 @@ fn integers_are_counted_and_have_no_ratio() {
     assert!(y.snr.unwrap() > 5.0 && y.differing > 0, "{y:?}");
     assert!(order.snr.is_none() && large.snr.is_none() && order.elements == 16, "{order:?} {large:?}");
     assert!(order.differing <= order.elements && large.differing <= large.elements);
-    // Without floats, a budget cannot be met or missed.
+    // Without floats, a budget says nothing.
     let mut integers = model(&text.replace("float[2,8] y, ", ""));
     let error = quantize_weights(&mut integers, ElemType::Int4, &options).unwrap_err();
     assert!(matches!(error, QuantizeError::NoRatio), "{error}");

@@ -21,7 +21,7 @@ use super::sizes;
 use crate::ast::{Arity, AttributeTerm, FlatNode, Operand, Var};
 use crate::evaluate::as_kind;
 
-/// What the rule says of an attribute.
+/// What the rule states about an attribute.
 #[derive(Clone, Debug)]
 enum Given {
     /// The attribute has this value, which the rule names or a node before has.
@@ -32,7 +32,7 @@ enum Given {
     Default,
 }
 
-/// What the rule says of an operand.
+/// What the rule states about an operand.
 #[derive(Clone, Debug)]
 enum Role {
     /// It is chosen already: its type and its sizes.
