@@ -321,7 +321,7 @@ fn a_reader_notices_that_the_model_was_replaced() {
     let force = WriteOptions::default().with_force(true);
     split(&path, &model_of(2.0, &[100, 300]), "w.data", 64, &force).unwrap();
     let error = inline(&mut old, &InlineDataOptions::default(), &source).unwrap_err().to_string();
-    assert!(error.contains("the model was replaced"), "{error}");
+    assert!(error.contains("replaced since it was read"), "{error}");
     assert!(FileSource::for_model(&path).unwrap().len("w.data").is_ok());
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use onnx_ir::{Model, ValueId};
+use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::ElemType;
 use onnx_types::tensor::Tensor;
 use slotmap::SecondaryMap;
@@ -44,6 +44,46 @@ fn once_for_each_kind(model: &Model, fixed: Vec<FixedSize>) -> Vec<FixedSize> {
     kinds.into_iter().map(told).collect()
 }
 
+/// Of the reasons at nodes those that are not behind another one, and of several at one node the one that inference did not find:
+/// it names the operand. What is left out follows from what is kept.
+fn first_of_each_chain(model: &Model, failing: &[NodeId], rest: Vec<FixedSize>) -> Vec<FixedSize> {
+    let all: SecondaryMap<NodeId, ()> = failing.iter().map(|&node| (node, ())).collect();
+    let own: SecondaryMap<NodeId, ()> = rest
+        .iter()
+        .filter(|reason| reason.rule.is_none())
+        .filter_map(|reason| Some((reason.node?, ())))
+        .collect();
+    let is_kept = |reason: &FixedSize| {
+        let Some(node) = reason.node else { return true };
+        let is_named = reason.rule.is_some() && own.contains_key(node);
+        !is_named && !is_behind(model, node, &all)
+    };
+    rest.into_iter().filter(is_kept).collect()
+}
+
+/// Returns `true` if a node depends on another one of a set, as far as that is examined.
+fn is_behind(model: &Model, node: NodeId, others: &SecondaryMap<NodeId, ()>) -> bool {
+    let producers = |node: NodeId| {
+        model
+            .node(node)
+            .inputs()
+            .flatten()
+            .filter_map(|value| model.value(value).producer())
+            .collect::<Vec<_>>()
+    };
+    let mut seen: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    let mut open: VecDeque<NodeId> = producers(node).into();
+    while let Some(before) = open.pop_front() {
+        if others.contains_key(before) && before != node {
+            return true;
+        }
+        if seen.insert(before, ()).is_none() && seen.len() <= MAX_EXAMINED {
+            open.extend(producers(before));
+        }
+    }
+    false
+}
+
 impl Freed<'_> {
     /// Puts the constants that fix the size in front of the nodes that they fix, once each, and leaves out what follows from them.
     pub(super) fn with_causes(&self, model: &Model, fixed: Vec<FixedSize>) -> Vec<FixedSize> {
@@ -51,6 +91,7 @@ impl Freed<'_> {
         let mut place: SecondaryMap<ValueId, usize> = SecondaryMap::new();
         let mut rest = Vec::new();
         let found: Vec<_> = fixed.iter().map(|reason| self.constant_behind(model, reason)).collect();
+        let failing: Vec<NodeId> = fixed.iter().filter_map(|reason| reason.node).collect();
         let has_cause =
             fixed.iter().zip(&found).any(|(reason, cause)| reason.node.is_some() && cause.is_some());
         for (reason, cause) in fixed.into_iter().zip(found) {
@@ -81,7 +122,7 @@ impl Freed<'_> {
             }
             cause
         });
-        named.chain(once_for_each_kind(model, rest)).collect()
+        named.chain(once_for_each_kind(model, first_of_each_chain(model, &failing, rest))).collect()
     }
 
     /// The nearest constant that has the old size, behind the operands that do not have the new one.

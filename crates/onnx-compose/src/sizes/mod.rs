@@ -208,6 +208,9 @@ impl FixedSize {
     /// Reports the reasons.
     pub(crate) fn report(fixed: &[Self], model: &Model, sink: &mut Sink) {
         let places = Places::new(model);
+        let is_constant =
+            |value: ValueId| model.get_value(value).is_some() && model.constant_tensor(value).is_some();
+        let has_constant = fixed.iter().filter_map(|reason| reason.value).any(is_constant);
         for reason in fixed {
             let node = reason.node.filter(|&node| model.get_node(node).is_some());
             let value = reason.value.filter(|&value| model.get_value(value).is_some());
@@ -217,8 +220,7 @@ impl FixedSize {
                 (None, None) => Locus::model(),
             };
             let found = Diagnostic::new(&SIZE_IS_FIXED, locus, reason.to_string());
-            let is_constant = value.is_some_and(|value| model.constant_tensor(value).is_some());
-            sink.report(found.help(if is_constant {
+            sink.report(found.help(if has_constant {
                 "the exporter or `simplify` has computed the constant for the old size: free the size of the model before `simplify`, \
                  or export it with this size as a variable"
             } else {
