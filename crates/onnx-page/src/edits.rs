@@ -127,11 +127,10 @@ pub(crate) fn extract(
         ExtractOptions::default().with_registry(&session.registry).with_execution(session.execution.clone());
     let done = extract_nodes(model, &nodes, &options).map_err(|error| error.to_string())?;
     let graph = model.graph(model.main_graph());
-    let summary = format!(
-        "{} nodes with {} inputs and {} outputs are the model",
-        done.nodes,
-        graph.inputs().len(),
-        graph.outputs().len()
-    );
+    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let nodes = counted(done.nodes, "node");
+    let (inputs, outputs) =
+        (counted(graph.inputs().len(), "input"), counted(graph.outputs().len(), "output"));
+    let summary = format!("only {nodes} with {inputs} and {outputs} left");
     Ok(Change { edits: vec![Edit::new(summary.clone())], summary })
 }

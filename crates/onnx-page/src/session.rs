@@ -293,6 +293,8 @@ impl Session {
         let change = apply(self, &mut model)?;
         self.proceed()?;
         if !change.edits.is_empty() {
+            // Edits make values without names, which the page shows and the file will have.
+            model.settle_names();
             let look = self.look(&model)?;
             let before = std::mem::replace(&mut self.model, model);
             self.before.push_back(before);

@@ -299,7 +299,7 @@ fn a_change_is_compared_with_the_model_before_it() {
 fn a_box_becomes_the_model() {
     let mut session = session();
     let done = ok(&mut session, &json!({ "call": "extract", "level": 0, "item": 0 }));
-    assert_eq!(done["summary"], "2 nodes with 1 inputs and 1 outputs are the model");
+    assert_eq!(done["summary"], "only 2 nodes with 1 input and 1 output left");
     assert!(error(&mut session, r#"{"call": "extract", "level": 9, "item": 0}"#).contains("no nodes"));
 }
 
@@ -319,7 +319,7 @@ fn weights_that_nodes_without_a_box_compute_are_part_of_a_box() {
         .iter()
         .position(|item| item["t"].as_str().is_some_and(|title| title.contains("Mul") || title == "b"));
     let done = ok(&mut session, &json!({ "call": "extract", "level": 0, "item": add }));
-    assert!(done["summary"].as_str().unwrap().contains("with 1 inputs and 1 outputs"), "{done} {level}");
+    assert!(done["summary"].as_str().unwrap().contains("with 1 input and 1 output"), "{done} {level}");
 }
 
 #[test]

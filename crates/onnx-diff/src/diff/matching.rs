@@ -15,7 +15,7 @@ use slotmap::{Key as _, SecondaryMap};
 use super::interface::Border;
 use super::pairs::Pairs;
 use super::side::Side;
-use super::unique::{no_name, node_name, only, value_name};
+use super::unique::{NODE_NAMES, VALUE_NAMES, only, value_name};
 use crate::hash::{Colors, Digest, Message, nested};
 
 /// Number of steps after which the interrupt is checked.
@@ -80,9 +80,6 @@ pub(crate) fn matched(
     matcher.left_over()?;
     Ok(matcher.pairs)
 }
-
-/// The name of a node.
-type NameOf = for<'c> fn(&Side<'c>, NodeId) -> &'c str;
 
 impl Matcher<'_> {
     fn pair_nodes(&mut self, a: NodeId, b: NodeId) {
@@ -174,8 +171,8 @@ impl Matcher<'_> {
         };
         let one = keys(self.a, false, &self.pairs.nodes);
         let two = keys(self.b, true, &self.pairs.nodes_of_b);
-        let name = if names { node_name as NameOf } else { no_name };
-        for (a, b) in only(self.a, one, self.b, two, name) {
+        let names = if names { NODE_NAMES } else { &[] };
+        for (a, b) in only(self.a, one, self.b, two, names) {
             self.pair_nodes(a, b);
         }
     }
@@ -191,7 +188,7 @@ impl Matcher<'_> {
         };
         let one = keys(self.a, false, &self.pairs.values);
         let two = keys(self.b, true, &self.pairs.values_of_b);
-        for (a, b) in only(self.a, one, self.b, two, value_name) {
+        for (a, b) in only(self.a, one, self.b, two, VALUE_NAMES) {
             self.pair_values(a, b);
         }
     }
@@ -369,7 +366,7 @@ impl Matcher<'_> {
                 return;
             }
             let second = open(self.b, two, &self.pairs.nodes_of_b);
-            for (a, b) in only(self.a, first, self.b, second, node_name) {
+            for (a, b) in only(self.a, first, self.b, second, NODE_NAMES) {
                 // A node can use a value several times.
                 let is_free =
                     self.pairs.are_free(a, b) && (level != Level::Operands || self.fit(a, b, level));
@@ -411,11 +408,13 @@ impl Matcher<'_> {
     fn by_names(&mut self) -> Result<(), Stopped> {
         let start = self.found.len();
         let (a, b) = (self.a, self.b);
-        let named = |side: &Side<'_>, node: NodeId| match node_name(side, node) {
-            "" => None,
-            name => Some((side.operators.get(node).copied()?, Digest::of_text(name))),
-        };
-        self.unique(true, |is_b, node| named(if is_b { b } else { a }, node));
+        for name in NODE_NAMES {
+            let named = |side: &Side<'_>, node: NodeId| match name(side, node) {
+                "" => None,
+                name => Some((side.operators.get(node).copied()?, Digest::of_text(name))),
+            };
+            self.unique(true, |is_b, node| named(if is_b { b } else { a }, node));
+        }
         self.unique_initializers(|is_b, value| match value_name(if is_b { b } else { a }, value) {
             "" => None,
             name => Some((Digest::of_text(name), Digest::default())),
@@ -488,7 +487,7 @@ impl Matcher<'_> {
             let two = self.b.nodes().filter(|&node| !self.pairs.nodes_of_b.contains_key(node));
             let two = two.map(|node| key(self.b, node, self.b.model.node(node).graph()));
             let (one, two) = (one.collect(), two.collect());
-            for (a, b) in only(self.a, one, self.b, two, no_name) {
+            for (a, b) in only(self.a, one, self.b, two, &[]) {
                 if self.fit(a, b, Level::Operands) {
                     self.pair_nodes(a, b);
                 }

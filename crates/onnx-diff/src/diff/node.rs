@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use onnx_diag::Quoted;
-use onnx_ir::{AttrValue, Attribute, Model, NodeId, TensorHolder, TensorPart, TensorPlace, User, ValueId};
+use onnx_ir::{
+    AttrValue, Attribute, Def, Model, NodeId, TensorHolder, TensorPart, TensorPlace, User, ValueId,
+};
 use onnx_schema::{AttrDefault, Registry, Schema};
 use onnx_types::Stopped;
 use smallvec::SmallVec;
@@ -58,6 +60,7 @@ impl Comparison<'_> {
             let (x, y) = (first.input(index), second.input(index));
             if !self.correspond(x, y) && !self.is_implied(x, y) {
                 let (before, after) = (x.map(|x| a.value(x)), y.map(|y| b.value(y)));
+                let after = told_apart(before.as_deref(), after, y.map(|y| b.model.value(y).def()));
                 aspects.push(Aspect::new(AspectKind::Operand, index.to_string(), before, after));
             }
         }
@@ -236,4 +239,15 @@ pub(super) fn text(
         _ => return None,
     };
     Some(format!("{text} (default)"))
+}
+
+/// The text of a value that takes the place of another one, which may have its name.
+fn told_apart(before: Option<&str>, after: Option<String>, def: Option<Def>) -> Option<String> {
+    let after = after?;
+    if before != Some(after.as_str()) {
+        return Some(after);
+    }
+    let what =
+        if matches!(def, Some(Def::Output { .. })) { "made by another node" } else { "another tensor" };
+    Some(format!("{after} ({what})"))
 }

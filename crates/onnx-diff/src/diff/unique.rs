@@ -10,12 +10,22 @@ use crate::hash::Digest;
 /// A key by which parts are matched, within one root.
 type Key = (u64, Digest, Digest);
 
+/// The name of a part.
+pub(super) type NameOf<T> = for<'c> fn(&Side<'c>, T) -> &'c str;
+
+/// The names that tell nodes apart, the best first: exporters number nodes of one operator through a model, so that an edit changes the
+/// names of all behind it.
+pub(super) const NODE_NAMES: &[NameOf<NodeId>] = &[result_name, node_name];
+
+pub(super) const VALUE_NAMES: &[NameOf<ValueId>] = &[value_name];
+
 pub(super) fn node_name<'a>(side: &Side<'a>, node: NodeId) -> &'a str {
     side.model.str(side.model.node(node).name())
 }
 
-pub(super) fn no_name<'a>(_: &Side<'a>, _: NodeId) -> &'a str {
-    ""
+/// The name of the first result of a node.
+pub(super) fn result_name<'a>(side: &Side<'a>, node: NodeId) -> &'a str {
+    side.model.node(node).output(0).map_or("", |value| value_name(side, value))
 }
 
 pub(super) fn value_name<'a>(side: &Side<'a>, value: ValueId) -> &'a str {
@@ -23,13 +33,13 @@ pub(super) fn value_name<'a>(side: &Side<'a>, value: ValueId) -> &'a str {
 }
 
 /// The parts that are the only ones with a key on both sides; of several with one key, those with a name that none of the
-/// others has. The order is that of the keys.
-pub(super) fn only<'a, 'b, T: Copy>(
-    a: &Side<'a>,
+/// others has, where the first kinds of names come first. The order is that of the keys.
+pub(super) fn only<T: Copy>(
+    a: &Side<'_>,
     mut one: Vec<(Key, T)>,
-    b: &Side<'b>,
+    b: &Side<'_>,
     mut two: Vec<(Key, T)>,
-    name: impl for<'c> Fn(&Side<'c>, T) -> &'c str,
+    names: &[NameOf<T>],
 ) -> Vec<(T, T)> {
     one.sort_by_key(|(key, _)| *key);
     two.sort_by_key(|(key, _)| *key);
@@ -44,12 +54,14 @@ pub(super) fn only<'a, 'b, T: Copy>(
         match (group, other) {
             (&[_], &[(_, second)]) => pairs.push((*first, second)),
             _ => {
-                let names = named(a, group, &name);
-                let others = named(b, other, &name);
-                pairs.extend(names.iter().filter_map(|(text, part)| {
-                    let other = others.get(text)?;
-                    Some(((*part)?, (*other)?))
-                }));
+                let (mut group, mut other) = (group.to_vec(), other.to_vec());
+                for &name in names {
+                    let (ours, theirs) = (named(a, &group, name), named(b, &other, name));
+                    let found = |text: &str| Some(((*ours.get(text)?)?, (*theirs.get(text)?)?));
+                    pairs.extend(ours.keys().filter_map(|text| found(text)));
+                    group.retain(|&(_, part)| found(name(a, part)).is_none());
+                    other.retain(|&(_, part)| found(name(b, part)).is_none());
+                }
             }
         }
     }
@@ -57,11 +69,7 @@ pub(super) fn only<'a, 'b, T: Copy>(
 }
 
 /// Parts by name; `None` for a name that several have.
-fn named<'a, T: Copy>(
-    side: &Side<'a>,
-    group: &[(Key, T)],
-    name: &impl for<'c> Fn(&Side<'c>, T) -> &'c str,
-) -> BTreeMap<&'a str, Option<T>> {
+fn named<'a, T: Copy>(side: &Side<'a>, group: &[(Key, T)], name: NameOf<T>) -> BTreeMap<&'a str, Option<T>> {
     let mut names = BTreeMap::new();
     for &(_, part) in group {
         let text = name(side, part);
