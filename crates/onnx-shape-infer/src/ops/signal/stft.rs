@@ -9,7 +9,7 @@ use onnx_types::Dim;
 use super::dft::parts_of_numbers;
 use crate::cx::{Cx, Outcome};
 use crate::family::window::not_negative;
-use crate::fault::{BAD_VALUE, SIZES_DIFFER, WRONG_RANK};
+use crate::fault::{BAD_VALUE, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::at;
 
@@ -26,11 +26,6 @@ fn transform(cx: &mut Cx<'_, '_>) -> Outcome {
     let is_onesided = cx.int_or(attr::ONESIDED, 1)? != 0;
     if let [_, _, parts] = signal[..] {
         parts_of_numbers(cx, parts.known())?;
-        if is_onesided && parts.known() == Some(2) {
-            // The text of the operator: "onesided output is not possible" then. onnxruntime drops the other side.
-            let problem = "`onesided` takes a real signal: write `onesided = 0` for a complex one";
-            return Err(cx.fail(&SIZES_DIFFER, problem));
-        }
     }
     let frame = frame(cx)?;
     let step = cx.scalar(1).unwrap_or(Dim::Unknown);
@@ -47,11 +42,15 @@ fn transform(cx: &mut Cx<'_, '_>) -> Outcome {
     } else {
         Dim::Unknown
     };
-    let bins = if is_onesided {
-        let half = cx.dims().floor_div(frame, Dim::Known(2));
-        cx.dims().add(half, Dim::Known(1))
-    } else {
-        frame
+    // A complex signal has two sides: the text of the operator excludes `onesided` there, and still has it as the default.
+    let is_complex = signal.get(2) == Some(&Dim::Known(2));
+    let bins = match (is_onesided, is_complex) {
+        (false, _) => frame,
+        (true, true) => Dim::Unknown,
+        (true, false) => {
+            let half = cx.dims().floor_div(frame, Dim::Known(2));
+            cx.dims().add(half, Dim::Known(1))
+        }
     };
     cx.set_shape(0, [at(&signal, 0), frames, bins, Dim::Known(2)]);
     Ok(())
