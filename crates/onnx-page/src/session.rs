@@ -241,19 +241,7 @@ impl Session {
                 Ok(answer)
             }
             Request::Compare => compare::compare(self),
-            Request::Before => {
-                let before = self.before.back().ok_or("nothing was changed")?.clone();
-                let title = format!("{} before", self.title);
-                let (source, execution) = (Arc::clone(&self.source), self.execution.clone());
-                let other = Self::with_shared(title, before, source, execution);
-                self.proceed()?;
-                let previous = self.other.replace(Box::new(other));
-                let found = compare::compare(self);
-                if found.is_err() {
-                    self.other = previous;
-                }
-                found
-            }
+            Request::Before => self.compare_with_before(),
             Request::Single => {
                 self.other = None;
                 let mut marks = std::mem::take(&mut self.marks);
@@ -272,16 +260,33 @@ impl Session {
             Request::Extract { level, item } => {
                 self.change(|session, model| edits::extract(session, model, level, item))
             }
-            Request::Undo => {
-                let before = self.before.back().ok_or("nothing was changed")?;
-                let look = self.look(before)?;
-                if let Some(before) = self.before.pop_back() {
-                    self.model = before;
-                    self.looked(look);
-                }
-                Ok(json!({ "summary": format!("{} nodes", self.model.node_count()), "edits": [] }))
-            }
+            Request::Undo => self.undo(),
         }
+    }
+
+    /// Compares the model with what it was before the last change.
+    fn compare_with_before(&mut self) -> Result<Value, String> {
+        let before = self.before.back().ok_or("nothing was changed")?.clone();
+        let title = format!("{} before", self.title);
+        let (source, execution) = (Arc::clone(&self.source), self.execution.clone());
+        let other = Self::with_shared(title, before, source, execution);
+        self.proceed()?;
+        let previous = self.other.replace(Box::new(other));
+        let found = compare::compare(self);
+        if found.is_err() {
+            self.other = previous;
+        }
+        found
+    }
+
+    fn undo(&mut self) -> Result<Value, String> {
+        let before = self.before.back().ok_or("nothing was changed")?;
+        let look = self.look(before)?;
+        if let Some(before) = self.before.pop_back() {
+            self.model = before;
+            self.looked(look);
+        }
+        Ok(json!({ "summary": format!("{} nodes", self.model.node_count()), "edits": [] }))
     }
 
     /// Changes a copy of the model, and keeps the old one for undoing.
