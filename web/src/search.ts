@@ -144,7 +144,7 @@ export class Search {
     const isEnd = ({ level, item }: Hit): boolean => [from, path].some((end) => `${pane.pathOf(level, item)}/`.startsWith(`${end}/`));
     const between = found.count - found.hits.filter(isEnd).length;
     const nodes = between === 1 ? "1 node" : `${between} nodes`;
-    page.work.say(found.note ?? `${nodes} between ${a.item.t} and ${b.item.t}: ‹ and › step through what is marked${this.cut()}`);
+    page.work.say(found.note ?? `${nodes} between ${a.item.t} and ${b.item.t}: ‹ and › step through the ${found.count} that are marked, the ends included${this.cut()}`);
   }
 }
 

@@ -2184,7 +2184,7 @@
       const isEnd = ({ level, item }) => [from, path].some((end) => `${pane.pathOf(level, item)}/`.startsWith(`${end}/`));
       const between = found.count - found.hits.filter(isEnd).length;
       const nodes = between === 1 ? "1 node" : `${between} nodes`;
-      page.work.say(found.note ?? `${nodes} between ${a.item.t} and ${b.item.t}: ‹ and › step through what is marked${this.cut()}`);
+      page.work.say(found.note ?? `${nodes} between ${a.item.t} and ${b.item.t}: ‹ and › step through the ${found.count} that are marked, the ends included${this.cut()}`);
     }
   };
   function hidden({ hidden: hidden2 }) {
