@@ -1,5 +1,6 @@
 //! `onnx convert`: from one format to another, and weights out of the model or into it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::ValueEnum as _;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         (None, part) => load_as(&args.input_file, &args.input, part)?,
     };
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let before = weights::locations(&loaded.model);
+    let before = if in_place { weights::locations(&loaded.model) } else { BTreeSet::new() };
     let assumes_positive = args.assume == Some(ConvertAssume::PositiveSizes);
     let caps = args.input.severity.caps();
     let wanted = Wanted { is_partial: args.keep_going, caps, assumes_positive };
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     }
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
-    weights::mention_left(in_place, &before, &loaded.model, out);
+    weights::mention_left(&before, &loaded.model, out);
     Ok(if versions.found.is_empty() { Outcome::Fine } else { Outcome::Findings })
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn require_valid(
     let mut found = check(&loaded.model, &options);
     found.merge(inference.findings().clone());
     for found in found.into_diagnostics() {
-        // A limit is said with its own status where the elements are read.
+        // A limit is reported with its own exit status where the elements are read.
         let is_unreadable = found.rule.is_named("external-file-unreadable");
         if is_unreadable && found.limit.is_some() {
             continue;

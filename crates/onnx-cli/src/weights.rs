@@ -269,17 +269,16 @@ pub(crate) fn warn_of_missing(loaded: &Loaded, out: &Out) -> Result<(), Failure>
     Ok(())
 }
 
-/// The files of the elements of a model.
+/// The files of external data that a model refers to.
 pub(crate) fn locations(model: &Model) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     tensors::for_each(model, |_, tensor| found.extend(external_location(tensor).map(str::to_owned)));
     found
 }
 
-/// Mentions the files that a model that is changed in place had before, and does not have any more.
-pub(crate) fn mention_left(in_place: bool, before: &BTreeSet<String>, model: &Model, out: &Out) {
-    let after = locations(model);
-    for file in before.difference(&after).filter(|_| in_place) {
+/// Warns of the files that a model had before it was changed in place, and does not have any more.
+pub(crate) fn mention_left(before: &BTreeSet<String>, model: &Model, out: &Out) {
+    for file in before.difference(&locations(model)) {
         out.warning(
             &format!("`{}` has no weight of the model any more, and is left where it is", shown(file)),
             Some("remove it if no other model takes its weights from it"),
@@ -292,18 +291,6 @@ pub(crate) fn external_locations(loaded: &Loaded) -> u64 {
     let mut count = 0;
     tensors::for_each(&loaded.model, |_, tensor| count += u64::from(external_location(tensor).is_some()));
     count
-}
-
-/// Calls `visit` with the files of external data, each once.
-pub(crate) fn for_each_external(model: &Model, mut visit: impl FnMut(&str)) {
-    let mut seen = HashSet::new();
-    tensors::for_each(model, |_, tensor| {
-        if let Some(location) = external_location(tensor)
-            && seen.insert(location)
-        {
-            visit(location);
-        }
-    });
 }
 
 /// Bytes of the external data of a model; elements that several tensors share count once.

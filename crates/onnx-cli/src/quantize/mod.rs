@@ -3,7 +3,7 @@
 mod activations;
 mod unquantized;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use onnx_codec::ReadMode;
 use onnx_ir::{Callee, Model, NodeId};
@@ -213,7 +213,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     let progress = Progress::start("quantizing", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
-    let before = weights::locations(&loaded.model);
+    let before = if in_place { weights::locations(&loaded.model) } else { BTreeSet::new() };
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let registry = documents::registry_with_onnxruntime(&[], &args.input.bounds.execution())?;
     let severity = &args.input.severity;
@@ -244,7 +244,7 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     let to = placement.destination(loaded.execution.clone(), args.output.write, inputs);
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
-    weights::mention_left(in_place, &before, &loaded.model, out);
+    weights::mention_left(&before, &loaded.model, out);
     Ok(Outcome::Fine)
 }
 

@@ -57,8 +57,9 @@ fn session(path: &Path, args: &ViewArgs, out: &mut Out) -> Result<Session, Failu
     let mut loaded = load_to_keep(path, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let source = loaded.source()?;
-    // Files that are open stay readable if others are put in their place; what cannot be opened is said where it is needed.
-    weights::for_each_external(&loaded.model, |location| drop(source.len(location)));
+    // Files that are open stay readable if others are put in their place; what cannot be opened is reported where it is
+    // needed.
+    weights::locations(&loaded.model).iter().for_each(|location| drop(source.len(location)));
     let source = ServedFiles(source);
     let execution = loaded.execution.clone();
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! What is done for a tab: how far it is, and its end when the user cancels it or closes the tab.
+//! The work of a tab: its progress, and its cancellation by the user or when the tab is closed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,12 +42,12 @@ impl Work {
         Task { work: Arc::clone(self), number, interrupt }
     }
 
-    /// Ends what is done and what waits.
+    /// Cancels the requests that run and those that wait.
     pub(super) fn cancel(&self) {
         self.state().running.iter().for_each(|(_, interrupt)| interrupt.cancel());
     }
 
-    /// How far the work is, as JSON: for each kind of work the amount that is done and the total, which is 0 if it is not known.
+    /// The progress as JSON: for each kind of work the amount that is done and the total, which is 0 if it is not known.
     pub(super) fn progress(&self) -> String {
         let state = self.state();
         let steps =
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_cancelled_and_says_how_far_it_is() {
+    fn work_is_cancelled_and_reports_progress() {
         let work = Arc::new(Work::default());
         let outer = Interrupt::new();
         let (one, two) = (work.begin(&Interrupt::NEVER), work.begin(&outer));

@@ -60,7 +60,7 @@ impl Comparison<'_> {
             let (x, y) = (first.input(index), second.input(index));
             if !self.correspond(x, y) && !self.is_implied(x, y) {
                 let (before, after) = (x.map(|x| a.value(x)), y.map(|y| b.value(y)));
-                let after = told_apart(before.as_deref(), after, y.map(|y| b.model.value(y).def()));
+                let after = distinguished(before.as_deref(), after, y.map(|y| b.model.value(y).def()));
                 aspects.push(Aspect::new(AspectKind::Operand, index.to_string(), before, after));
             }
         }
@@ -241,8 +241,8 @@ pub(super) fn text(
     Some(format!("{text} (default)"))
 }
 
-/// The text of a value that takes the place of another one, which may have its name.
-fn told_apart(before: Option<&str>, after: Option<String>, def: Option<Def>) -> Option<String> {
+/// The name of a value that replaces another one, with what distinguishes them if their names are equal.
+fn distinguished(before: Option<&str>, after: Option<String>, def: Option<Def>) -> Option<String> {
     let after = after?;
     if before != Some(after.as_str()) {
         return Some(after);

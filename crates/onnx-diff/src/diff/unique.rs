@@ -13,8 +13,8 @@ type Key = (u64, Digest, Digest);
 /// The name of a part.
 pub(super) type NameOf<T> = for<'c> fn(&Side<'c>, T) -> &'c str;
 
-/// The names that tell nodes apart, the best first: exporters number nodes of one operator through a model, so that an edit changes the
-/// names of all behind it.
+/// The names by which nodes are identified, the most reliable first: exporters number the nodes of an operator in order, so that an edit
+/// changes the names of all later ones.
 pub(super) const NODE_NAMES: &[NameOf<NodeId>] = &[result_name, node_name];
 
 pub(super) const VALUE_NAMES: &[NameOf<ValueId>] = &[value_name];

@@ -342,9 +342,8 @@ pub(crate) fn quantize_to(
     parameters: &[(f32, f32)],
     reading: Reading<'_>,
 ) -> Result<Option<Quantized>, ReadingError> {
-    let mut is_finite = true;
-    windows(tensor, reading, |numbers| is_finite &= numbers.iter().all(|number| number.is_finite()))?;
-    if !is_finite {
+    let (least, greatest) = ends(tensor, reading)?;
+    if !(least.is_finite() && greatest.is_finite()) {
         return Ok(None);
     }
     Ok(Some(quantized(tensor, format, layout, parameters, reading)?))

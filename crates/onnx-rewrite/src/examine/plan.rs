@@ -214,38 +214,41 @@ impl Planner<'_> {
         }
     }
 
-    /// An integer attribute: what the rule gives, or one of several; `default` if it is omitted, as it is in some models.
-    fn int(&mut self, name: &str, default: i64, all: &[i64]) -> i64 {
+    /// An attribute: what the rule gives, or in most models a value that is chosen for one that the rule leaves open; `None` if it is
+    /// omitted.
+    fn chosen<T: Clone>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(AttrValue) -> Option<T>,
+        write: impl FnOnce(T) -> AttrValue,
+        choose: impl FnOnce(&mut Rng) -> T,
+    ) -> Option<T> {
         match self.given(name) {
-            Given::Value(AttrValue::Int(number)) => number,
+            Given::Value(value) => read(value),
             Given::Any if self.rng.chance(75) => {
-                let number = self.rng.pick(all).unwrap_or(default);
-                self.set(name, AttrValue::Int(number));
-                number
-            }
-            Given::Any => {
-                self.leave_out(name);
-                default
-            }
-            _ => default,
-        }
-    }
-
-    /// A list of integers: what the rule gives, or a function of the generator; `None` if the attribute is omitted.
-    fn ints(&mut self, name: &str, chosen: impl FnOnce(&mut Rng) -> Vec<i64>) -> Option<Vec<i64>> {
-        match self.given(name) {
-            Given::Value(AttrValue::Ints(numbers)) => Some(numbers),
-            Given::Any if self.rng.chance(75) => {
-                let numbers = chosen(self.rng);
-                self.set(name, AttrValue::Ints(numbers.clone()));
-                Some(numbers)
+                let value = choose(self.rng);
+                self.set(name, write(value.clone()));
+                Some(value)
             }
             Given::Any => {
                 self.leave_out(name);
                 None
             }
-            _ => None,
+            Given::Default => None,
         }
+    }
+
+    /// An integer attribute, one of several if it is chosen; `default` if it is omitted.
+    fn int(&mut self, name: &str, default: i64, all: &[i64]) -> i64 {
+        let read = |value| if let AttrValue::Int(number) = value { Some(number) } else { None };
+        let choose = |rng: &mut Rng| rng.pick(all).unwrap_or(default);
+        self.chosen(name, read, AttrValue::Int, choose).unwrap_or(default)
+    }
+
+    /// An attribute that is a list of integers; `None` if it is omitted.
+    fn ints(&mut self, name: &str, choose: impl FnOnce(&mut Rng) -> Vec<i64>) -> Option<Vec<i64>> {
+        let read = |value| if let AttrValue::Ints(numbers) = value { Some(numbers) } else { None };
+        self.chosen(name, read, AttrValue::Ints, choose)
     }
 
     /// A list of floats that the operator needs: what the rule gives, or as many as the operands require.
@@ -277,21 +280,15 @@ impl Planner<'_> {
         }
     }
 
-    /// A text: what the rule gives, or one of several; `default` if it is omitted.
+    /// An attribute that is a text, one of several if it is chosen; `default` if it is omitted.
     fn text(&mut self, name: &str, default: &'static str, all: &[&'static str]) -> String {
-        match self.given(name) {
-            Given::Value(AttrValue::String(text)) => String::from_utf8_lossy(&text).into_owned(),
-            Given::Any if self.rng.chance(75) => {
-                let text = self.rng.pick(all).unwrap_or(default);
-                self.set(name, text);
-                text.to_owned()
-            }
-            Given::Any => {
-                self.leave_out(name);
-                default.to_owned()
-            }
-            _ => default.to_owned(),
-        }
+        let read = |value| match value {
+            AttrValue::String(text) => Some(String::from_utf8_lossy(&text).into_owned()),
+            _ => None,
+        };
+        let choose = |rng: &mut Rng| rng.pick(all).unwrap_or(default).to_owned();
+        let found = self.chosen(name, read, |text| AttrValue::from(text.as_str()), choose);
+        found.unwrap_or_else(|| default.to_owned())
     }
 
     fn role(&self, name: &str) -> Role {

@@ -46,7 +46,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     });
 }
 
-/// Whether a fast look finds that no element is NaN; also if the elements cannot be read, which is said here.
+/// Returns `true` if a scan of the bytes finds no NaN, and also if the elements cannot be read, which is reported here.
 fn has_none(cx: &mut TensorCx<'_, '_>, source: &dyn DataSource) -> bool {
     let elem = cx.tensor.elem();
     if any_nan(elem, &[]).is_none() {
