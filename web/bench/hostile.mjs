@@ -1,7 +1,7 @@
 // Files that try to break the page. Each case has the files that are given to it, and what must be seen: a picture, a
 // message, or one of both.
 import { closeSync, ftruncateSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
-import { deflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync } from "node:zlib";
 
 // The wire format of protobuf.
 
@@ -51,11 +51,13 @@ function zip(name, contents, { size = contents.length, cut = 0 } = {}) {
   };
   const local = head(0x04034b50, 30);
   local.writeUInt16LE(8, 8);
+  local.writeUInt32LE(crc32(contents), 14);
   local.writeUInt32LE(packed.length, 18);
   local.writeUInt32LE(size, 22);
   local.writeUInt16LE(name.length, 26);
   const entry = head(0x02014b50, 46);
   entry.writeUInt16LE(8, 10);
+  entry.writeUInt32LE(crc32(contents), 16);
   entry.writeUInt32LE(packed.length, 20);
   entry.writeUInt32LE(size, 24);
   entry.writeUInt16LE(name.length, 28);
