@@ -80,6 +80,9 @@ const SECOND: &[Step] = &[
 /// The argument with which this program runs [`SECOND`].
 const SECOND_ARGUMENT: &str = "--second-process";
 
+/// A complete run takes up to 40 minutes on two cores: one that takes as long as this waits for something.
+const LIMIT: Duration = Duration::from_mins(70);
+
 /// Runs all steps; `--quick` leaves out those that take minutes, and runs only the tests of the libraries.
 pub(crate) fn run(args: &[String]) -> TaskResult {
     match args {
@@ -94,6 +97,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
 fn complete() -> TaskResult {
     let log = crate::workspace::target().join("ci-second-process.log");
     let start = Instant::now();
+    crate::watchdog::start(LIMIT, log.clone());
     let second = start_second(&log);
     let mut outcomes = outcomes(STEPS, Runs::Full);
     let result = second.and_then(|mut child| {

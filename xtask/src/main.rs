@@ -24,6 +24,7 @@ mod sanitize;
 mod tidy;
 mod upstream;
 mod wasm;
+mod watchdog;
 mod wheel;
 mod workspace;
 
