@@ -1,7 +1,7 @@
 //! A program that waits for something that never happens is named and ended, instead of the whole run being lost with its output.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// After this time, prints the processes that this one has started and the file that some of them write to, ends them, and
@@ -15,9 +15,9 @@ pub(crate) fn start(limit: Duration, log: PathBuf) {
         for process in &started {
             println!("{:>8}  {}", process.id, process.text);
         }
-        for process in &started {
-            let _ = Command::new("kill").args(["-s", "KILL", &process.id.to_string()]).status();
-        }
+        // Not waited for: the step that loses its process must not begin the next one.
+        let ids = started.iter().map(|process| process.id.to_string());
+        let _ = Command::new("kill").args(["-s", "KILL"]).args(ids).stderr(Stdio::null()).spawn();
         std::process::exit(1);
     });
 }
