@@ -2,65 +2,13 @@
 
 use onnx_diag::{Clean, Quoted};
 use onnx_ir::{Callee, GraphId, Model, NodeId, ValueId};
-use onnx_schema::{Registry, attr, op};
+use onnx_schema::{Registry, Traits, attr, op};
 use onnx_types::{Dim, Symbol, TypeKind};
 
 use crate::content::Elem;
 use crate::result::Inference;
 use crate::ty::Ty;
 use crate::why::Gap;
-
-/// Operators whose results have as many elements as their operands have of a kind, with these operands.
-const COUNTING: &[(Symbol, &[usize])] = &[
-    (op::NON_ZERO, &[0]),
-    (op::COMPRESS, &[1]),
-    (op::UNIQUE, &[0]),
-    (op::NON_MAX_SUPPRESSION, &[0, 1]),
-    (op::STRING_SPLIT, &[0]),
-    (op::STRING_NORMALIZER, &[0]),
-    (op::IMAGE_DECODER, &[0]),
-];
-
-/// Operators that read sizes, axes or positions from the elements of these operands.
-const READING: &[(Symbol, &[usize])] = &[
-    (op::RESHAPE, &[1]),
-    (op::EXPAND, &[1]),
-    (op::CONSTANT_OF_SHAPE, &[0]),
-    (op::RANGE, &[0, 1, 2]),
-    (op::TILE, &[1, 2]),
-    (op::PAD, &[1, 3]),
-    (op::SLICE, &[1, 2, 3, 4]),
-    (op::UPSAMPLE, &[1]),
-    (op::TOP_K, &[1]),
-    (op::ONE_HOT, &[1]),
-    (op::SQUEEZE, &[1]),
-    (op::UNSQUEEZE, &[1]),
-    (op::SPLIT, &[1]),
-    (op::SPLIT_TO_SEQUENCE, &[1]),
-    (op::CENTER_CROP_PAD, &[1]),
-    (op::AFFINE_GRID, &[1]),
-    (op::COL2IM, &[1, 2]),
-    (op::MAX_UNPOOL, &[2]),
-    (op::BLACKMAN_WINDOW, &[0]),
-    (op::HAMMING_WINDOW, &[0]),
-    (op::HANN_WINDOW, &[0]),
-    (op::MEL_WEIGHT_MATRIX, &[0, 1]),
-    (op::DFT, &[1, 2]),
-    (op::STFT, &[1, 3]),
-    (op::SEQUENCE_AT, &[1]),
-    (op::SEQUENCE_ERASE, &[1]),
-    (op::SEQUENCE_INSERT, &[2]),
-    (op::REDUCE_L1, &[1]),
-    (op::REDUCE_L2, &[1]),
-    (op::REDUCE_LOG_SUM, &[1]),
-    (op::REDUCE_LOG_SUM_EXP, &[1]),
-    (op::REDUCE_MAX, &[1]),
-    (op::REDUCE_MEAN, &[1]),
-    (op::REDUCE_MIN, &[1]),
-    (op::REDUCE_PROD, &[1]),
-    (op::REDUCE_SUM, &[1]),
-    (op::REDUCE_SUM_SQUARE, &[1]),
-];
 
 /// Values that a reason names.
 const MOST_NAMED: usize = 3;
@@ -93,9 +41,9 @@ impl Inference {
         }
         let name = Quoted(model.str(model.node(node).op())).to_string();
         let text = match model.callee(node, registry) {
-            Callee::Standard(_) => {
+            Callee::Standard(schema) => {
                 let why = Asked { inference: self, model, node, value, gap };
-                why.graphs().or_else(|| why.elements()).unwrap_or_else(|| why.operands())
+                why.graphs().or_else(|| why.elements(schema.traits())).unwrap_or_else(|| why.operands())
             }
             Callee::Function(_) => format!("the body of the function {name} does not decide it"),
             Callee::Custom(_) => format!("the operator set that declares {name} has no rule for it"),
@@ -198,27 +146,17 @@ impl Asked<'_> {
     }
 
     /// What of the elements of operands decides it.
-    fn elements(&self) -> Option<String> {
+    fn elements(&self, traits: &Traits) -> Option<String> {
         let node = self.model.node(self.node);
-        let operator = node.op();
-        let of = |table: &'static [(Symbol, &'static [usize])]| {
-            table.iter().find(|&&(name, _)| name == operator).map_or(&[][..], |&(_, operands)| operands)
-        };
         let unread = |operands: &[usize]| -> Vec<ValueId> {
             let present = operands.iter().filter_map(|&index| node.input(index));
             present.filter(|&value| !self.is_read(value)).collect()
         };
-        let counted = unread(of(COUNTING));
+        let counted = unread(traits.counted_operands());
         if !counted.is_empty() {
             return Some(format!("the number depends on the elements of {}", self.list(&counted)));
         }
-        let read = match operator {
-            // The second operand had the sizes before the fourth had them.
-            op::RESIZE if node.input_count() == 2 => &[1][..],
-            op::RESIZE => &[2, 3],
-            _ => of(READING),
-        };
-        let values = unread(read);
+        let values = unread(traits.shaping_operands());
         let first = *values.first()?;
         let list = self.list(&values);
         let long = values.iter().all(|&value| self.model.constant_tensor(value).is_some());

@@ -39,7 +39,7 @@ const CONSTANT: &[AttributeTraits] = &[
 
 pub(super) const ROWS: &[Row] = &[
     row(op::BERNOULLI, computed().needs(Operations::None).attributes_are(DTYPE)),
-    row(op::BLACKMAN_WINDOW, computed().numbers(&[0]).attributes_are(WINDOW_TYPE)),
+    row(op::BLACKMAN_WINDOW, computed().numbers(&[0]).attributes_are(WINDOW_TYPE).sized_by(&[0])),
     row(op::CONSTANT, computed().needs(Operations::None).infallible().attributes_are(CONSTANT)).then(&[
         (
             11,
@@ -51,10 +51,10 @@ pub(super) const ROWS: &[Row] = &[
         ),
         (12, computed().needs(Operations::None).infallible().attributes_are(CONSTANT).excludes(ONE_VALUE)),
     ]),
-    row(op::CONSTANT_OF_SHAPE, computed().exact().needs(Operations::None)),
+    row(op::CONSTANT_OF_SHAPE, computed().exact().needs(Operations::None).sized_by(&[0])),
     row(op::EYE_LIKE, computed().exact().needs(Operations::None).attributes_are(DTYPE)),
-    row(op::HAMMING_WINDOW, computed().numbers(&[0]).attributes_are(WINDOW_TYPE)),
-    row(op::HANN_WINDOW, computed().numbers(&[0]).attributes_are(WINDOW_TYPE)),
+    row(op::HAMMING_WINDOW, computed().numbers(&[0]).attributes_are(WINDOW_TYPE).sized_by(&[0])),
+    row(op::HANN_WINDOW, computed().numbers(&[0]).attributes_are(WINDOW_TYPE).sized_by(&[0])),
     row(
         op::MULTINOMIAL,
         computed()
@@ -75,6 +75,7 @@ pub(super) const ROWS: &[Row] = &[
             .attributes_are(&[
                 // A computation in `float` of types that the older version does not have.
                 attribute(attr::STASH_TYPE).neutral(),
-            ]),
+            ])
+            .sized_by(&[0, 1, 2]),
     ),
 ];

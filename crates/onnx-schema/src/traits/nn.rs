@@ -214,14 +214,15 @@ pub(super) const ROWS: &[Row] = &[
         op::MAX_UNPOOL,
         computed()
             .moves_window(Window::Pooling)
-            .attributes_are(&[attribute(attr::KERNEL_SHAPE).least(1), attribute(attr::STRIDES).least(1)]),
+            .attributes_are(&[attribute(attr::KERNEL_SHAPE).least(1), attribute(attr::STRIDES).least(1)])
+            .sized_by(&[2]),
     ),
     row(
         op::MEAN_VARIANCE_NORMALIZATION,
         normalized().along(Combines::Axes(attr::AXES)).needs(Operations::Each(5)),
     ),
     row(op::NEGATIVE_LOG_LIKELIHOOD_LOSS, computed().along(Combines::Loss).attributes_are(LOSS)),
-    row(op::NON_MAX_SUPPRESSION, computed().weighs(CostWeight::Heavy).numbers(&[2, 3, 4])),
+    row(op::NON_MAX_SUPPRESSION, computed().weighs(CostWeight::Heavy).numbers(&[2, 3, 4]).counts(&[0, 1])),
     row(
         op::Q_LINEAR_CONV,
         computed()

@@ -41,28 +41,32 @@ pub(super) const ROWS: &[Row] = &[
         computed()
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 2, made: 0 })
-            .attributes_are(OWN_AXES),
+            .attributes_are(OWN_AXES)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_L2,
         computed()
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 2, made: 1 })
-            .attributes_are(OWN_AXES),
+            .attributes_are(OWN_AXES)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_LOG_SUM,
         computed()
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 1, made: 1 })
-            .attributes_are(OWN_AXES),
+            .attributes_are(OWN_AXES)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_LOG_SUM_EXP,
         computed()
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 2, made: 1 })
-            .attributes_are(OWN_AXES),
+            .attributes_are(OWN_AXES)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_MAX,
@@ -70,14 +74,16 @@ pub(super) const ROWS: &[Row] = &[
             .rounds(Rounding::Order)
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 1, made: 0 })
-            .attributes_are(OWN_AXES_OR_NONE),
+            .attributes_are(OWN_AXES_OR_NONE)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_MEAN,
         computed()
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 1, made: 1 })
-            .attributes_are(OWN_AXES_OR_NONE),
+            .attributes_are(OWN_AXES_OR_NONE)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_MIN,
@@ -85,7 +91,8 @@ pub(super) const ROWS: &[Row] = &[
             .rounds(Rounding::Order)
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 1, made: 0 })
-            .attributes_are(OWN_AXES_OR_NONE),
+            .attributes_are(OWN_AXES_OR_NONE)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_PROD,
@@ -93,7 +100,8 @@ pub(super) const ROWS: &[Row] = &[
             .rounds(Rounding::Accumulates)
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 1, made: 0 })
-            .attributes_are(OWN_AXES),
+            .attributes_are(OWN_AXES)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_SUM,
@@ -101,13 +109,15 @@ pub(super) const ROWS: &[Row] = &[
             .rounds(Rounding::Accumulates)
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 1, made: 0 })
-            .attributes_are(OWN_AXES_OR_NONE),
+            .attributes_are(OWN_AXES_OR_NONE)
+            .sized_by(&[1]),
     ),
     row(
         op::REDUCE_SUM_SQUARE,
         computed()
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 2, made: 0 })
-            .attributes_are(OWN_AXES),
+            .attributes_are(OWN_AXES)
+            .sized_by(&[1]),
     ),
 ];

@@ -22,6 +22,8 @@ pub struct Traits {
     window: Option<Window>,
     flags: u16,
     scalars: &'static [usize],
+    shaping: &'static [usize],
+    counted: &'static [usize],
     attributes: &'static [AttributeTraits],
     pub(super) exclusions: &'static [Exclusion],
     pub(super) parallel: &'static [&'static [Symbol]],
@@ -48,6 +50,8 @@ pub(super) const fn computed() -> Traits {
         window: None,
         flags: 0,
         scalars: &[],
+        shaping: &[],
+        counted: &[],
         attributes: &[],
         exclusions: &[],
         parallel: &[],
@@ -224,6 +228,18 @@ impl Traits {
         self
     }
 
+    /// The types of results depend on the elements of these operands: on sizes, axes or positions that they are.
+    pub(super) const fn sized_by(mut self, operands: &'static [usize]) -> Self {
+        self.shaping = operands;
+        self
+    }
+
+    /// Results have as many elements as these operands have elements of a kind.
+    pub(super) const fn counts(mut self, operands: &'static [usize]) -> Self {
+        self.counted = operands;
+        self
+    }
+
     pub(super) const fn attributes_are(mut self, attributes: &'static [AttributeTraits]) -> Self {
         if !self.attributes.is_empty() {
             panic!("the attributes are stated twice");
@@ -382,6 +398,20 @@ impl Traits {
         self.scalars
     }
 
+    /// The indices of the operands whose elements are sizes, axes or positions that decide the types of results, as the second
+    /// operand of `Reshape` does. A model in which they are constants has results of known sizes.
+    #[must_use]
+    pub const fn shaping_operands(&self) -> &'static [usize] {
+        self.shaping
+    }
+
+    /// The indices of the operands of which some elements are counted, as those of `NonZero` that are not zero: how many elements
+    /// results have is known when the model runs.
+    #[must_use]
+    pub const fn counted_operands(&self) -> &'static [usize] {
+        self.counted
+    }
+
     /// What is known of attributes, oldest first.
     #[must_use]
     pub const fn attributes(&self) -> &'static [AttributeTraits] {
@@ -535,6 +565,27 @@ const fn has_version(schemas: &[Schema], since: u16) -> bool {
     false
 }
 
+/// Whether a version takes each of these operands.
+const fn has_inputs(schemas: &[Schema], operands: &[usize]) -> bool {
+    let mut at = 0;
+    while at < operands.len() {
+        let mut is_known = false;
+        let mut version = 0;
+        while version < schemas.len() {
+            is_known |= match schemas[version].max_inputs() {
+                Some(most) => operands[at] < most,
+                None => true,
+            };
+            version += 1;
+        }
+        if !is_known {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 /// Every attribute must be one of a version that the facts about it hold for, and an operator that commutes has two operands.
 #[expect(clippy::panic, reason = "it is evaluated by the compiler")]
 const fn check(schemas: &[Schema], traits: &Traits) {
@@ -552,6 +603,12 @@ const fn check(schemas: &[Schema], traits: &Traits) {
             panic!("traits of an attribute that the operator does not have");
         }
         at += 1;
+    }
+    if !has_inputs(schemas, traits.shaping)
+        || !has_inputs(schemas, traits.counted)
+        || !has_inputs(schemas, traits.scalars)
+    {
+        panic!("traits of an operand that the operator does not have");
     }
     let newest = &schemas[schemas.len() - 1];
     if traits.commutes() && matches!(newest.max_inputs(), Some(0 | 1)) {

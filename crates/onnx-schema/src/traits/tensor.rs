@@ -3,7 +3,9 @@
 use super::attribute::{AttributeTraits, AxisDomain, attribute};
 use super::exclusion::{Exclusion, ExclusivePart, allowed};
 use super::kinds::{Combines, CostWeight, Operations, Rounding};
-use super::row::{Row, computed, elementwise_first, joined, reordered, reshaped, row, same, selected};
+use super::row::{
+    Row, Traits, computed, elementwise_first, joined, reordered, reshaped, row, same, selected,
+};
 use crate::generated::names::{attr, op};
 
 const SIZES_OR_NUMBER: &[Exclusion] =
@@ -48,6 +50,9 @@ const RESIZE: &[AttributeTraits] = &[
     ]),
 ];
 
+const RESIZED: Traits =
+    computed().needs(Operations::Formula).weighs(CostWeight::Heavy).attributes_are(RESIZE);
+
 const SPLIT: &[AttributeTraits] = &[
     attribute(attr::AXIS).from(11).axis(AxisDomain::Own),
     // By default, the sizes are given, or follow from the number of outputs.
@@ -55,21 +60,26 @@ const SPLIT: &[AttributeTraits] = &[
 ];
 
 pub(super) const ROWS: &[Row] = &[
-    row(op::AFFINE_GRID, computed()),
+    row(op::AFFINE_GRID, computed().sized_by(&[1])),
     row(
         op::CENTER_CROP_PAD,
         computed()
             .exact()
             .needs(Operations::None)
-            .attributes_are(&[attribute(attr::AXES).axis(AxisDomain::Own)]),
+            .attributes_are(&[attribute(attr::AXES).axis(AxisDomain::Own)])
+            .sized_by(&[1]),
     ),
     row(
         op::COL2IM,
         computed()
             .needs(Operations::None)
-            .attributes_are(&[attribute(attr::DILATIONS).least(1), attribute(attr::STRIDES).least(1)]),
+            .attributes_are(&[attribute(attr::DILATIONS).least(1), attribute(attr::STRIDES).least(1)])
+            .sized_by(&[1, 2]),
     ),
-    row(op::COMPRESS, selected().along(Combines::AxisOrAll(attr::AXIS)).attributes_are(OWN_AXIS_SINCE_11)),
+    row(
+        op::COMPRESS,
+        selected().along(Combines::AxisOrAll(attr::AXIS)).attributes_are(OWN_AXIS_SINCE_11).counts(&[1]),
+    ),
     row(op::CONCAT, joined().weighs(CostWeight::Moves).attributes_are(OWN_AXIS_SINCE_11)),
     row(
         op::DEPTH_TO_SPACE,
@@ -80,7 +90,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     // In training, the element at an index is removed or scaled at random.
     row(op::DROPOUT, elementwise_first().needs(Operations::None).numbers(&[1, 2])).same_since(7),
-    row(op::EXPAND, selected().weighs(CostWeight::Moves)),
+    row(op::EXPAND, selected().weighs(CostWeight::Moves).sized_by(&[1])),
     row(
         op::FLATTEN,
         reshaped().weighs(CostWeight::Sizes).attributes_are(&[
@@ -104,7 +114,14 @@ pub(super) const ROWS: &[Row] = &[
     // Where an element is in the result depends on all before it.
     row(
         op::NON_ZERO,
-        computed().jumping().piecewise().exact().along(Combines::All).positions().needs(Operations::None),
+        computed()
+            .jumping()
+            .piecewise()
+            .exact()
+            .along(Combines::All)
+            .positions()
+            .needs(Operations::None)
+            .counts(&[0]),
     ),
     row(
         op::ONE_HOT,
@@ -113,7 +130,8 @@ pub(super) const ROWS: &[Row] = &[
             .exact()
             .needs(Operations::None)
             .undefined_for_some()
-            .attributes_are(&[attribute(attr::AXIS).from(11).axis(AxisDomain::OneMore)]),
+            .attributes_are(&[attribute(attr::AXIS).from(11).axis(AxisDomain::OneMore)])
+            .sized_by(&[1]),
     ),
     row(
         op::PAD,
@@ -126,18 +144,21 @@ pub(super) const ROWS: &[Row] = &[
             .attributes_are(&[
                 attribute(attr::MODE).one_of(&["constant", "reflect", "edge"]),
                 attribute(attr::MODE).from(19).one_of(&["constant", "reflect", "edge", "wrap"]),
-            ]),
+            ])
+            .sized_by(&[1, 3]),
     ),
     row(
         op::RESHAPE,
-        reshaped().weighs(CostWeight::Sizes).attributes_are(&[
-            // A 0 in the sizes stands for the size of the input.
-            attribute(attr::ALLOWZERO).neutral(),
-        ]),
+        reshaped()
+            .weighs(CostWeight::Sizes)
+            .attributes_are(&[
+                // A 0 in the sizes stands for the size of the input.
+                attribute(attr::ALLOWZERO).neutral(),
+            ])
+            .sized_by(&[1]),
     )
     .same_since(5),
-    row(op::RESIZE, computed().needs(Operations::Formula).weighs(CostWeight::Heavy).attributes_are(RESIZE))
-        .same_since(13),
+    row(op::RESIZE, RESIZED.sized_by(&[1])).then(&[(11, RESIZED.sized_by(&[2, 3]))]).same_since(13),
     row(
         op::REVERSE_SEQUENCE,
         reordered().attributes_are(&[
@@ -180,7 +201,7 @@ pub(super) const ROWS: &[Row] = &[
         op::SIZE,
         computed().exact().positions().needs(Operations::None).weighs(CostWeight::Sizes).infallible(),
     ),
-    row(op::SLICE, selected().choosing().piecewise().weighs(CostWeight::Moves)),
+    row(op::SLICE, selected().choosing().piecewise().weighs(CostWeight::Moves).sized_by(&[1, 2, 3, 4])),
     row(
         op::SPACE_TO_DEPTH,
         reordered().along(Combines::AllButFirst).attributes_are(&[
@@ -188,13 +209,16 @@ pub(super) const ROWS: &[Row] = &[
             attribute(attr::MODE).from(28).one_of(&["DCR", "CRD"]),
         ]),
     ),
-    row(op::SPLIT, selected().weighs(CostWeight::Moves).attributes_are(SPLIT))
-        .then(&[(18, selected().weighs(CostWeight::Moves).attributes_are(SPLIT).excludes(SIZES_OR_NUMBER))]),
+    row(op::SPLIT, selected().weighs(CostWeight::Moves).attributes_are(SPLIT).sized_by(&[1])).then(&[(
+        18,
+        selected().weighs(CostWeight::Moves).attributes_are(SPLIT).excludes(SIZES_OR_NUMBER).sized_by(&[1]),
+    )]),
     row(
         op::SQUEEZE,
         reshaped()
             .weighs(CostWeight::Sizes)
-            .attributes_are(&[attribute(attr::AXES).from(11).axis(AxisDomain::Own)]),
+            .attributes_are(&[attribute(attr::AXES).from(11).axis(AxisDomain::Own)])
+            .sized_by(&[1]),
     ),
     row(
         op::TENSOR_SCATTER,
@@ -203,7 +227,7 @@ pub(super) const ROWS: &[Row] = &[
             attribute(attr::MODE).one_of(&["linear", "circular"]),
         ]),
     ),
-    row(op::TILE, selected().weighs(CostWeight::Moves)),
+    row(op::TILE, selected().weighs(CostWeight::Moves).sized_by(&[1, 2])),
     row(
         op::TOP_K,
         computed()
@@ -213,24 +237,29 @@ pub(super) const ROWS: &[Row] = &[
             .positions()
             .weighs(CostWeight::Heavy)
             .undefined_for_some()
-            .attributes_are(OWN_AXIS_SINCE_11),
+            .attributes_are(OWN_AXIS_SINCE_11)
+            .sized_by(&[1]),
     ),
     row(op::TRANSPOSE, reordered().weighs(CostWeight::Moves)),
     row(op::TRILU, computed().exact().along(Combines::LastTwo).needs(Operations::None).numbers(&[1])),
-    row(op::UNIQUE, computed().jumping().along(Combines::All).attributes_are(OWN_AXIS)),
+    row(op::UNIQUE, computed().jumping().along(Combines::All).attributes_are(OWN_AXIS).counts(&[0])),
     row(
         op::UNSQUEEZE,
         reshaped()
             .weighs(CostWeight::Sizes)
-            .attributes_are(&[attribute(attr::AXES).from(11).axis(AxisDomain::Inserted)]),
+            .attributes_are(&[attribute(attr::AXES).from(11).axis(AxisDomain::Inserted)])
+            .sized_by(&[1]),
     ),
     row(
         op::UPSAMPLE,
-        computed().needs(Operations::Formula).attributes_are(&[
-            // From version 7 on, the linear modes have more names than the documentation lists; so they have in the first `Resize`.
-            attribute(attr::MODE).one_of(&["nearest", "bilinear"]),
-            attribute(attr::MODE).from(7).any_string(),
-        ]),
+        computed()
+            .needs(Operations::Formula)
+            .attributes_are(&[
+                // From version 7 on, the linear modes have more names than the documentation lists; so they have in the first `Resize`.
+                attribute(attr::MODE).one_of(&["nearest", "bilinear"]),
+                attribute(attr::MODE).from(7).any_string(),
+            ])
+            .sized_by(&[1]),
     )
     .replaced_by(op::RESIZE),
 ];
