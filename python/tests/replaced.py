@@ -13,7 +13,7 @@ INSTALL = "onnxkit.compat.install()"
 def run(program: str, *, install: str = INSTALL) -> str:
     """What a program prints that runs with `onnx` on this package; with `install=""`, on the native module."""
     text = f"import onnxkit.compat\n{install}\nimport onnx, onnx.inliner\n{textwrap.dedent(program)}"
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -13,7 +13,7 @@ BIN = os.path.dirname(sys.executable)
 
 
 def run(*arguments, name="onnx", **options):
-    return subprocess.run([os.path.join(BIN, name), *map(str, arguments)], capture_output=True, text=True, **options)
+    return subprocess.run([os.path.join(BIN, name), *map(str, arguments)], capture_output=True, text=True, timeout=100, **options)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_both_names(model):
     for name in ("onnx", "onnxkit"):
         done = run("info", model, name=name)
         assert done.returncode == 0 and "2" in done.stdout, done
-    done = subprocess.run([sys.executable, "-m", "onnxkit", "check", str(model)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "onnxkit", "check", str(model)], capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stdout.strip().endswith("no findings")) == (0, True), done
 
 

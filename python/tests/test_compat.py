@@ -13,7 +13,7 @@ from replaced import HEADER, run, same
 def test_the_native_module_is_replaced_before_onnx_is_imported() -> None:
     assert run("print(onnx.checker.C.__name__, onnxkit.compat.is_installed())") == "onnxkit.compat.checker True"
     program = "import onnx, onnxkit.compat\ntry:\n    onnxkit.compat.install()\nexcept ImportError as error:\n    print(error)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
     assert done.stdout.strip() == "onnx is imported already; call onnxkit.compat.install() before"
 
 
@@ -331,7 +331,7 @@ def test_external_data_is_opened_within_the_folder_only() -> None:
 
 
 def test_the_page_is_right() -> None:
-    done = subprocess.run([sys.executable, programs.__file__, "compat.md"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, programs.__file__, "compat.md"], capture_output=True, text=True, timeout=100)
     assert done.stdout.endswith(" examples, 0 failed\n") and done.stdout[0] != "0", done.stdout + done.stderr
 
 

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import signal
 import sys
+import time
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
@@ -87,6 +88,23 @@ def test_a_process_may_die_while_files_are_submitted(modules, tmp_path):
     paths = [f"m{index}.onnx" for index in range(20_000)]
     found = modules("with_futures").rows(paths, functools.partial(row_of_a_first_victim, str(tmp_path / "mark")))
     assert [row["path"] for row in found] == paths
+
+
+def test_no_process_begins_before_all_files_are_submitted(modules, monkeypatch, tmp_path):
+    """A pool of Python 3.11 never answers for a file that is submitted when a process dies."""
+    recipe, mark, submitted = modules("with_futures"), tmp_path / "mark", []
+
+    class Pool(recipe.ProcessPoolExecutor):
+        def submit(self, function, path):
+            time.sleep(0.2)
+            submitted.append(path)
+            assert len(submitted) > len(paths) or not mark.exists()
+            return super().submit(function, path)
+
+    monkeypatch.setattr(recipe, "ProcessPoolExecutor", Pool)
+    paths = ["a", "b", "c", "d"]
+    found = recipe.rows(paths, functools.partial(row_of_a_first_victim, str(mark)))
+    assert [row["path"] for row in found] == paths and mark.exists()
 
 
 def death(path):

@@ -139,7 +139,7 @@ def test_a_file_that_becomes_shorter_does_not_end_the_process_unless_it_is_mappe
     model.save(tmp_path / "inner.onnx")
     model.save(tmp_path / "outer.onnx", weights="external")
     paths = [tmp_path / "inner.onnx", tmp_path / "outer.onnx", *tmp_path.glob("outer.onnx?*")]
-    done = subprocess.run([sys.executable, "-c", SHORTENED, *paths], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", SHORTENED, *paths], capture_output=True, text=True, timeout=100)
     sums, error = done.stdout.splitlines()
     assert (done.returncode, sums) == (0, "20000.0 20000.0") and "outer.onnx" in error, done
 

@@ -80,7 +80,7 @@ def test_gemm(a, b, c, is_gemm):
 def test_the_rules_hold(tmp_path):
     (tmp_path / "ports.onnxrules").write_text("\n".join(rules.text for rules in program("ports/hard_swish").RULES))
     command = [sys.executable, "-m", "onnxkit", "check", str(tmp_path / "ports.onnxrules"), "--prove"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -423,7 +423,7 @@ def test_an_exception_of_a_signal_is_raised(model):
     code = "import signal, sys; signal.signal(signal.SIGALRM, lambda *_: sys.exit(7)); signal.setitimer(signal.ITIMER_REAL, 0.4)\n"
     code += f"import onnxkit as ox\nwhile True: ox.scan({str(path)!r})"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=100)
     assert (done.returncode, done.stdout) == (7, ""), done
 
 
@@ -555,9 +555,12 @@ def test_a_process_ends_with_its_caller(tmp_path, model):
     code += f"print(_isolation._idle.processes[0]._process.pid, flush=True)\nox.scan({str(path)!r}, isolate=True)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment) as caller:
+        late = threading.Timer(100, caller.kill)
+        late.start()
         worker = int(caller.stdout.readline())
         time.sleep(0.3)
         caller.kill()
+    late.cancel()
     start = time.monotonic()
     while pathlib.Path(f"/proc/{worker}/stat").exists() and pathlib.Path(f"/proc/{worker}/stat").read_text().split()[2] != "Z":
         assert time.monotonic() - start < 0.9, "it reads on"
@@ -594,7 +597,7 @@ def test_pools_of_processes(model, tmp_path, method):
     assert ox.scan(model, isolate=True)["ok"]
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
         for function in (ox.scan, isolated):
-            rows = list(pool.map(function, paths))
+            rows = list(pool.map(function, paths, timeout=100))
             assert [facts(row) for row in rows] == [facts(ox.scan(path)) for path in paths]
 
 

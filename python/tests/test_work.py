@@ -137,13 +137,16 @@ def test_a_child_process():
     model = ox.parse("g (float[2] x) => (float[2] y) { y = Neg (x) }")
     child = os.fork()
     if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(100)
         os._exit(0 if ox.check(model).ok and len(model) == 1 else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 
 def test_import_needs_nothing():
     code = "import sys, onnxkit; print(sorted(m for m in ('numpy', 'onnx', 'google.protobuf', 'typing', 'dataclasses') if m in sys.modules))"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(ox.__file__))})
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(ox.__file__))}
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env=environment, timeout=100)
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -258,6 +261,6 @@ for work in (lambda: ox.load(path), lambda: ox.loads(contents)):
     except MemoryError as error:
         print(error)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("bytes of memory are needed") == 2

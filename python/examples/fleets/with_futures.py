@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import multiprocessing
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -9,18 +10,16 @@ from typing import Any
 
 from onnxkit import scan
 
-Row = dict[str, Any]
 
-
-def rows(paths: Iterable[str], function: Callable[[str], Row] = functools.partial(scan, isolate=True, timeout=300), workers: int = 2) -> list[Row]:
+def rows(paths: Iterable[str], function: Callable[[str], dict[str, Any]] = functools.partial(scan, isolate=True, timeout=300), workers: int = 2) -> list[dict[str, Any]]:
     """The rows in the order of the paths. A pool that lost a process is replaced, and does what is left."""
-    found: dict[str, Row] = {}
-    wanted, fruitless = list(paths), 0
-    while left := [path for path in wanted if path not in found]:
-        before = len(found)
-        with ProcessPoolExecutor(workers) as pool:
-            futures: dict[str, Future[Row]] = {}
-            with contextlib.suppress(BrokenProcessPool):  # Also before all files are submitted.
+    wanted, found, fruitless = list(paths), dict[str, dict[str, Any]](), 0
+    while left := [path for path in wanted if path not in found][:10_000]:
+        before, futures, gate = len(found), dict[str, Future[dict[str, Any]]](), multiprocessing.Semaphore(0)
+        with ProcessPoolExecutor(workers, initializer=gate.acquire) as pool:
+            with contextlib.suppress(BrokenProcessPool), contextlib.ExitStack() as submitted:
+                for _ in range(workers):
+                    submitted.callback(gate.release)
                 futures.update((path, pool.submit(function, path)) for path in left)
             for path, future in futures.items():
                 with contextlib.suppress(BrokenProcessPool):
