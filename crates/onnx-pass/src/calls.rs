@@ -4,7 +4,7 @@ use onnx_functions::{FunctionCall, Region, missing_imports};
 use onnx_ir::{GraphId, Model, NodeId, Position, ValueId};
 use onnx_schema::normalize_domain;
 
-use crate::extract::Recorded;
+use crate::collect::Recorded;
 use crate::patch::{Neighbors, Patch};
 use crate::query::Reason;
 use crate::restructure::same_function;

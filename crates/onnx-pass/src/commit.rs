@@ -9,10 +9,12 @@ use onnx_ir::{Def, MetadataEntry, Model, NodeId, OpsetImport, ValueId};
 use onnx_schema::ir_version_for;
 
 use crate::assumption::Exactness;
+use crate::claim_key::ClaimKey;
+use crate::collect::{Collected, collect, is_inside};
 use crate::cx::{Entry, PassCx, sources_of};
 use crate::determinism::{BY_NAME, has_references, is_deterministic};
 use crate::equivalence::Equivalence;
-use crate::extract::is_inside;
+use crate::extract::extract;
 use crate::inherit::inherit;
 use crate::keys::KeySet;
 use crate::patch::{Draft, Level, Patch, Proof, Refusal, RefusalReason};
@@ -175,11 +177,21 @@ impl Patch<'_, '_> {
                 .map_err(|reason| (Level::Types, reason, None))?;
             return Ok(Proof { verdict: unrequested(), is_cached: false });
         }
-        let eq = match self.extract(false) {
+        let untested = |reason| Ok(Proof { verdict: Verdict::Untested(reason), is_cached: false });
+        let collected = match self.collect_claim(false) {
+            Ok(collected) => collected,
+            Err(reason) => return untested(reason),
+        };
+        let is_static = !compares_values && self.cx.options.on_claim.is_none();
+        let key =
+            self.in_region(false, |region| is_static.then(|| ClaimKey::of(region, &collected)).flatten());
+        if key.as_ref().is_some_and(|key| self.cx.passed.contains(key)) {
+            debug_assert!(self.passes(&collected), "claims with equal keys differ");
+            return Ok(Proof { verdict: unrequested(), is_cached: false });
+        }
+        let eq = match self.in_region(false, |region| extract(region, &collected)) {
             Ok(eq) => eq,
-            Err(reason) => {
-                return Ok(Proof { verdict: Verdict::Untested(reason), is_cached: false });
-            }
+            Err(reason) => return untested(reason),
         };
         if let Some(observe) = self.cx.options.on_claim {
             observe(&eq);
@@ -192,6 +204,8 @@ impl Patch<'_, '_> {
             return Err((Level::Rules, error, Some(proof.verdict)));
         }
         let types = static_levels::types(&eq, self.cx.options.registry);
+        // Whether less precise types are accepted depends on the values themselves.
+        let key = key.filter(|_| types == Types::Finer);
         if let Err(reason) = self.judge(types, |output| Quoted(&eq.output_label(output)).to_string()) {
             return Err((Level::Types, reason, Some(proof.verdict)));
         }
@@ -204,7 +218,19 @@ impl Patch<'_, '_> {
             let reason = format!("the results differ\n{counterexample}");
             return Err((Level::Values, reason, Some(proof.verdict)));
         }
+        if let Some(key) = key {
+            self.cx.passed.insert(key);
+        }
         Ok(proof)
+    }
+
+    /// Whether a claim passes the levels that run nothing, and no less precise type is accepted for it.
+    fn passes(&self, collected: &Collected) -> bool {
+        let registry = self.cx.options.registry;
+        self.in_region(false, |region| extract(region, collected)).is_ok_and(|eq| {
+            static_levels::new_error(&eq, registry).is_none()
+                && static_levels::types(&eq, registry) == Types::Finer
+        })
     }
 
     /// Why the refutation of the claim does not count: the sides do not differ if more nodes of the model are a part of it.
@@ -263,7 +289,7 @@ impl Patch<'_, '_> {
     /// The values at which a larger claim begins: some nodes before the inputs of the claim are a part of it. `None` if the
     /// claim cannot be larger: its inputs are those of graphs.
     fn wider_taps(&self) -> Option<Vec<ValueId>> {
-        let (_, inputs) = self.extract_recorded(false).ok()?;
+        let inputs = self.in_region(false, collect).ok()?.inputs;
         let (model, registry) = (self.model(), self.cx.options.registry);
         let producer = |value: ValueId| {
             let node = model.get_value(value)?.producer()?;

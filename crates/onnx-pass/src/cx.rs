@@ -13,10 +13,11 @@ use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Step, Symbol};
 
 use crate::assumption::{Condition, Exactness};
+use crate::claim_key::Passed;
+use crate::collect::Known;
 use crate::commit::assumed_in;
 use crate::determinism::refers_by_name;
 use crate::equivalence::Equivalence;
-use crate::extract::Known;
 use crate::idioms::{IdiomTable, Idioms};
 use crate::passes::Report;
 use crate::patch::{Draft, Level, Patch, Proof};
@@ -209,6 +210,8 @@ pub struct PassCx<'m> {
     pub(crate) journal: Vec<Entry>,
     /// Verdicts by the hash of the claim: layers that are alike are proved once.
     pub(crate) verdicts: HashMap<u128, Verdict, RandomState>,
+    /// The claims that passed the levels which run nothing.
+    pub(crate) passed: Passed,
     /// The operations of all proofs of the pass that runs.
     pub(crate) proof_steps: u64,
     /// The most that they may be.
@@ -262,6 +265,7 @@ impl<'m> PassCx<'m> {
             options,
             journal,
             verdicts,
+            passed: Passed::default(),
             proof_steps: 0,
             most_proof_steps,
             is_partial: false,

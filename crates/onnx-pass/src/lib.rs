@@ -85,6 +85,8 @@ mod assumption;
 mod bisect;
 mod boundary_values;
 mod calls;
+mod claim_key;
+mod collect;
 mod commit;
 mod compare;
 mod conversions;

@@ -10,9 +10,10 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{ElemType, Symbol};
 
 use crate::assumption::Exactness;
+use crate::collect::{Collected, Recorded, Region, collect};
 use crate::cx::{PassCx, PassOptions};
 use crate::equivalence::Equivalence;
-use crate::extract::{Recorded, Region, extract};
+use crate::extract::extract;
 use crate::keys::KeySet;
 use crate::query::Reason;
 use crate::structure::{check, no_version};
@@ -441,29 +442,31 @@ impl<'p, 'm> Patch<'p, 'm> {
 
     /// The claim. If the options allow guards, those of the types of its inputs are recorded: they restrict the runs.
     pub(crate) fn extract(&mut self, with_constants: bool) -> Result<Equivalence, String> {
+        let collected = self.collect_claim(with_constants)?;
+        self.in_region(with_constants, |region| extract(region, &collected))
+    }
+
+    /// What the claim is about, with the guards that it depends on recorded.
+    pub(crate) fn collect_claim(&mut self, with_constants: bool) -> Result<Collected, String> {
         // Queries need not name the guards that hold in every run; runs that violate them say nothing about the edit.
         for relation in self.cx.inference().discharged(self.cx.model()) {
             self.record(Recorded::Relation(relation));
         }
-        let (eq, inputs) = self.extract_recorded(with_constants)?;
+        let collected = self.in_region(with_constants, collect)?;
         let count = self.draft.recorded.len();
-        if self.cx.options.allow_assumed {
-            inputs.into_iter().for_each(|input| self.record_guards(input));
-        }
+        collected.inputs.iter().for_each(|&input| self.record_guards(input));
         if self.draft.recorded.len() == count {
-            return Ok(eq);
+            return Ok(collected);
         }
-        Ok(self.extract_recorded(with_constants)?.0)
+        self.in_region(with_constants, collect)
     }
 
-    pub(crate) fn extract_recorded(
-        &self,
-        with_constants: bool,
-    ) -> Result<(Equivalence, Vec<ValueId>), String> {
+    /// Calls a function with the region of the claim.
+    pub(crate) fn in_region<R>(&self, with_constants: bool, function: impl FnOnce(&Region<'_>) -> R) -> R {
         let cx = &*self.cx;
         let content = |value| cx.inference.content(value).cloned();
         let used = used_elements(cx.model(), &self.draft.recorded, &content);
-        let region = Region {
+        function(&Region {
             model: cx.model(),
             exprs: cx.inference().exprs(),
             known: &|value| cx.known(value),
@@ -479,8 +482,7 @@ impl<'p, 'm> Patch<'p, 'm> {
             max_nodes: cx.options.execution.limits.proof_nodes,
             interrupt: &cx.options.execution.interrupt,
             with_constants,
-        };
-        extract(&region)
+        })
     }
 
     /// Drops the new nodes, initializers and functions.

@@ -11,9 +11,9 @@ use onnx_types::tensor::{Tensor, TensorError, TensorFault};
 use onnx_types::{Dim, ElemClass, ElemType, Limits};
 
 use crate::assumption::Condition;
+use crate::collect::Recorded;
 use crate::determinism::is_deterministic;
 use crate::elements;
-use crate::extract::Recorded;
 use crate::fixed_results::are_undefined;
 use crate::keys::KeyMap;
 use crate::patch::Patch;

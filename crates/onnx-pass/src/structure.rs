@@ -6,9 +6,9 @@ use onnx_schema::traits::newest;
 use onnx_schema::{Registry, Schema, Traits};
 use onnx_types::Symbol;
 
+use crate::collect::Recorded;
 use crate::cx::PassOptions;
 use crate::determinism::{is_deterministic, is_deterministic_in, is_undeclared};
-use crate::extract::Recorded;
 use crate::keys::KeySet;
 use crate::patch::{Draft, RefusalKind, RefusalReason};
 use crate::query::label;

@@ -4,7 +4,7 @@ use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::Content;
 use onnx_types::Limits;
 
-use crate::extract::Recorded;
+use crate::collect::Recorded;
 use crate::keys::KeySet;
 
 /// The dependencies of the answers about elements.
