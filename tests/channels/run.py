@@ -37,7 +37,7 @@ import roots
 from workspace import ROOT, Failed, environment, expect, git, run, virtual_environment
 
 # Limits of size, and of the time of `onnx --version`.
-BINARY_BYTES, WHEEL_BYTES = 20 << 20, 15 << 20
+BINARY_BYTES, WHEEL_BYTES = 20_000_000, 15_000_000
 BINARY_SECONDS, WHEEL_SECONDS = 0.010, 0.040
 
 
@@ -58,8 +58,7 @@ class Row:
             limit = f" of {most:.{digits}f}" if most is not None else ""
             return f"{value:.{digits}f}{limit} {unit}{' OVER' if most is not None and value > most else ''}"
 
-        mega = 1 << 20
-        size = cell(self.bytes / mega, self.most_bytes / mega if self.most_bytes else None, "MiB", 1)
+        size = cell(self.bytes / 1e6, self.most_bytes / 1e6 if self.most_bytes else None, "MB", 2)
         return [self.name, size, cell(self.seconds * 1e3, self.most_seconds * 1e3 if self.most_seconds else None, "ms", 1)]
 
     def is_over(self) -> bool:

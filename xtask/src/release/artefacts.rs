@@ -11,6 +11,9 @@ use crate::{TaskResult, notices, package, wheel};
 /// The shells for which the archive has completions, with the names of the files.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "onnx.bash"), ("zsh", "_onnx"), ("fish", "onnx.fish")];
 
+/// What is in the archive as it is in the repository.
+const DOCUMENTS: [&str; 4] = ["LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", notices::path(Artefact::Command)];
+
 /// What the archive says about itself; `VERSION` is replaced.
 const README: &str = include_str!("archive.md");
 
@@ -100,7 +103,7 @@ pub(super) fn archive(
     let content = tree.join(name);
     reset(&content)?;
     copy_file(binary, &content.join("onnx"))?;
-    for file in ["LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", notices::path(Artefact::Command)] {
+    for file in DOCUMENTS {
         copy_file(&workspace::root().join(file), &content.join(file))?;
     }
     write(&content.join("README.md"), &README.replace("VERSION", version))?;
@@ -184,6 +187,23 @@ mod tests {
         ] {
             assert!(manifest.lines().any(|found| found == line), "the manifest of the command lacks {line}");
         }
+    }
+
+    #[test]
+    fn cargo_dist_builds_the_same_command() {
+        let text = read(&workspace::root().join("dist-workspace.toml")).unwrap();
+        let list = |key: &str| {
+            let start = format!("{key} = ");
+            let line = text.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
+            serde_json::from_str::<Vec<String>>(line).unwrap()
+        };
+        assert_eq!(list("targets"), Artefact::Command.targets());
+        for file in DOCUMENTS {
+            assert!(list("include").iter().any(|included| included == file), "{file}");
+        }
+        // The name of the profile that it builds is not a setting.
+        let workspace = read(&workspace::root().join("Cargo.toml")).unwrap();
+        assert!(workspace.lines().any(|line| line == "[profile.dist]"));
     }
 
     #[test]
