@@ -3,11 +3,11 @@
 
     run.py [--binary FILE] [--archive FILE] [--installed FILE] [--wheel FILE] [--npm FOLDER] [--limits] [CHANNEL...]
 
-Channels: `binary` (in a root without other files), `archive` (installed as its page says), `image` (the files of the last stage of the Dockerfile), `crates` (the
-command that `cargo install` has installed from the packages, as `cargo xtask package` does), `wheel`, `npm`,
-`git` (the diff driver), `hooks` (of pre-commit) and `action` (of GitHub); without names, all whose artefact is given. The table
-at the end has the size and the start-up time of each artefact; with `--limits`, which is for the artefacts of a release, values
-that are over their limit fail, and so does a binary that needs a library.
+Channels: `binary` (in a root without other files), `archive` (installed as its page says), `image` (the files of the last stage of
+the Dockerfile), `crates` (the command that `cargo install` has installed from the packages, as `cargo xtask package` does),
+`wheel`, `npm`, `git` (the diff driver), `hooks` (of pre-commit) and `action` (of GitHub), both with the binary and with the wheel;
+without names, all whose artefact is given. The table at the end has the size and the start-up time of each artefact; with
+`--limits`, which is for the artefacts of a release, values that are over their limit fail, and so does a binary that needs a library.
 
 The last two channels need the package `pre-commit`, and an index of packages.
 """
@@ -253,15 +253,22 @@ def git_driver(artefacts: Artefacts) -> str:
     return "`git diff` shows a renamed output"
 
 
+def command_or_package(artefacts: Artefacts) -> tuple[Path | None, Path | None]:
+    """The binary and the wheel, of which one must be given."""
+    if artefacts.wheel is None:
+        needed(artefacts.binary, "--binary or --wheel")
+    return artefacts.binary, artefacts.wheel
+
+
 def integrations(artefacts: Artefacts) -> str:
     """The hooks."""
-    hooks.test(needed(artefacts.binary, "--binary"), artefacts.wheel, new(artefacts.folder / "hooks"))
+    hooks.test(*command_or_package(artefacts), new(artefacts.folder / "hooks"))
     return "reported above"
 
 
 def github(artefacts: Artefacts) -> str:
     """The action."""
-    action.test(needed(artefacts.binary, "--binary"), artefacts.wheel, new(artefacts.folder / "action"))
+    action.test(*command_or_package(artefacts), new(artefacts.folder / "action"))
     return "reported above"
 
 

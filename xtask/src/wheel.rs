@@ -71,7 +71,7 @@ pub(crate) fn check() -> Result<String, String> {
     // The types of the sources need no wheel, and their mistakes are those that are made most.
     python_run(&python, &["-m", "mypy", "--strict", "python/onnxkit", "python/examples"])?;
     let bytes = install(&python)?;
-    crate::channels::test(&python, "--wheel", &workspace::only_entry(&folder().join("wheels"))?, &["wheel"])?;
+    crate::channels::wheel(&workspace::only_entry(&folder().join("wheels"))?)?;
     python_run(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"])?;
     python_run(&python, &["-m", "mypy.stubtest", "--ignore-disjoint-bases", "onnxkit._core"])?;
     Ok(format!("a wheel of {} kB", bytes / 1000))
