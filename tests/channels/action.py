@@ -118,12 +118,25 @@ def expect_findings(result: Result) -> None:
         expect(uri == FAULTY, f"{uri} is not a path in the repository")
 
 
-def test(binary: Path, wheel: Path | None, folder: Path) -> None:
-    """Tests the action with the command on the path, with a wheel, and with inputs that are hostile or wrong."""
+def test(binary: Path | None, wheel: Path | None, folder: Path) -> None:
+    """Tests the action with the command on the path, if there is one, and with a wheel."""
+    repository = faulty_repository(folder / "repository")
+    if binary is not None:
+        test_command(binary, repository, folder)
+        print("action: findings are annotated and reported with file, node and fix; inputs are not code")
+    if wheel is not None:
+        result = Action(folder, repository, []).run(install="package", version=str(wheel.resolve()))
+        expect(result.status == 1, result.log)
+        expect_findings(result)
+        expect((folder / "onnx-check/python/bin/onnx").exists(), "the package is elsewhere")
+        print("action: findings are annotated and reported with the command of the package")
+
+
+def test_command(binary: Path, repository: Path, folder: Path) -> None:
+    """Tests the action with the command on the path, and with inputs that are hostile or wrong."""
     commands = folder / "bin"
     commands.mkdir()
     (commands / "onnx").symlink_to(binary.resolve())
-    repository = faulty_repository(folder / "repository")
     action = Action(folder, repository, [commands])
 
     result = action.run(install="none")
@@ -157,15 +170,6 @@ def test(binary: Path, wheel: Path | None, folder: Path) -> None:
 
     result = action.run(install="other")
     expect(result.status == 2 and "::error::the input install is" in result.log, result.log)
-    print("action: findings are annotated and reported with file, node and fix; inputs are not code")
-    if wheel is None:
-        print("action: the installation of the package is not tested, because a wheel is not given")
-        return
-    result = Action(folder, repository, []).run(install="package", version=str(wheel.resolve()))
-    expect(result.status == 1, result.log)
-    expect_findings(result)
-    expect((folder / "onnx-check/python/bin/onnx").exists(), "the package is elsewhere")
-    print("action: the same with the command of the package")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def with_package(hooks: Path, wheel: Path) -> Path:
     return hooks
 
 
-def check( hooks: Path, suffix: str, folder: Path, variables: dict[str, str]) -> None:
+def check(hooks: Path, suffix: str, folder: Path, variables: dict[str, str]) -> None:
     """Runs both hooks on all files of a repository, and compares what they print and change."""
     repository = faulty_repository(folder)
     found = run([*PRE_COMMIT, "try-repo", hooks, f"onnx-check{suffix}", "--all-files"], repository, variables, [1])
@@ -65,22 +65,21 @@ def check( hooks: Path, suffix: str, folder: Path, variables: dict[str, str]) ->
     expect("Passed" in found, found)
 
 
-def test(binary: Path, wheel: Path | None, folder: Path) -> None:
-    """Tests the hooks of the command that is installed, and with a wheel also those that install it."""
+def test(binary: Path | None, wheel: Path | None, folder: Path) -> None:
+    """Tests the hooks of the command that is installed, if there is one, and with a wheel those that install it."""
     run([*PRE_COMMIT, "validate-manifest", ROOT / HOOKS], folder)
-    commands = folder / "bin"
-    commands.mkdir()
-    (commands / "onnx").symlink_to(binary.resolve())
     hooks = repository_of_hooks(folder / "hooks")
-    variables = environment([commands], PRE_COMMIT_HOME=str(folder / "cache"))
-    check(hooks, "-system", folder / "system", variables)
-    print("hooks: onnx-check-system and onnx-fmt-system report file, node and fix, and format")
-    if wheel is None:
-        print("hooks: onnx-check and onnx-fmt are not tested, because a wheel is not given")
-        return
-    variables = environment(PRE_COMMIT_HOME=str(folder / "cache"))
-    check(with_package(hooks, wheel), "", folder / "python", variables)
-    print("hooks: onnx-check and onnx-fmt do the same with the package")
+    if binary is not None:
+        commands = folder / "bin"
+        commands.mkdir()
+        (commands / "onnx").symlink_to(binary.resolve())
+        variables = environment([commands], PRE_COMMIT_HOME=str(folder / "cache"))
+        check(hooks, "-system", folder / "system", variables)
+        print("hooks: onnx-check-system and onnx-fmt-system report file, node and fix, and format")
+    if wheel is not None:
+        variables = environment(PRE_COMMIT_HOME=str(folder / "cache"))
+        check(with_package(hooks, wheel), "", folder / "python", variables)
+        print("hooks: onnx-check and onnx-fmt do the same with the package")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 
     run.py [--binary FILE] [--archive FILE] [--installed FILE] [--wheel FILE] [--npm FOLDER] [--limits] [CHANNEL...]
 
-Channels: `binary` (in a root without other files), `archive` (installed as its page says), `image` (the files of the last stage of the Dockerfile), `crates` (the
-command that `cargo install` has installed from the packages, as `cargo xtask package` does), `wheel`, `npm`,
-`git` (the diff driver), `hooks` (of pre-commit) and `action` (of GitHub); without names, all whose artefact is given. The table
-at the end has the size and the start-up time of each artefact; with `--limits`, which is for the artefacts of a release, values
-that are over their limit fail, and so does a binary that needs a library.
+Channels: `binary` (in a root without other files), `archive` (installed as its page says), `image` (the files of the last stage of
+the Dockerfile), `crates` (the command that `cargo install` has installed from the packages, as `cargo xtask package` does),
+`wheel`, `npm`, `git` (the diff driver), `hooks` (of pre-commit) and `action` (of GitHub), both with the binary and with the wheel;
+without names, all whose artefact is given. The table at the end has the size and the start-up time of each artefact; with
+`--limits`, which is for the artefacts of a release, values that are over their limit fail, and so does a binary that needs a library.
 
 The last two channels need the package `pre-commit`, and an index of packages.
 """
@@ -37,7 +37,7 @@ import roots
 from workspace import ROOT, Failed, environment, expect, git, run, virtual_environment
 
 # Limits of size, and of the time of `onnx --version`.
-BINARY_BYTES, WHEEL_BYTES = 20 << 20, 15 << 20
+BINARY_BYTES, WHEEL_BYTES = 20_000_000, 15_000_000
 BINARY_SECONDS, WHEEL_SECONDS = 0.010, 0.040
 
 
@@ -58,8 +58,7 @@ class Row:
             limit = f" of {most:.{digits}f}" if most is not None else ""
             return f"{value:.{digits}f}{limit} {unit}{' OVER' if most is not None and value > most else ''}"
 
-        mega = 1 << 20
-        size = cell(self.bytes / mega, self.most_bytes / mega if self.most_bytes else None, "MiB", 1)
+        size = cell(self.bytes / 1e6, self.most_bytes / 1e6 if self.most_bytes else None, "MB", 2)
         return [self.name, size, cell(self.seconds * 1e3, self.most_seconds * 1e3 if self.most_seconds else None, "ms", 1)]
 
     def is_over(self) -> bool:
@@ -138,6 +137,10 @@ def archive(artefacts: Artefacts) -> str:
     expect((home / ".local/share/man/man1/onnx-check.1").exists(), "the manual pages are not installed")
     for script in (".local/share/bash-completion/completions/onnx", ".local/share/zsh/site-functions/_onnx", ".config/fish/completions/onnx.fish"):
         expect((home / script).exists(), f"{script} is not installed")
+    other = environment([home / ".local/bin"], HOME=str(new(artefacts.folder / "other-home")))
+    for lines in examples.fenced(ROOT / "docs/install.md", "sh"):
+        if re.search("^onnx (completions|man) ", lines, re.M):
+            run(["sh", "-ec", lines], home, other)
     listed = set(re.findall(r"^\| (.*?) \|", (folder / "README.md").read_text(), re.M))
     names = {name for cell in listed for name in re.findall(r"`([^`]+)`", cell)}
     found = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()} - {"README.md"}
@@ -254,15 +257,22 @@ def git_driver(artefacts: Artefacts) -> str:
     return "`git diff` shows a renamed output"
 
 
+def command_or_package(artefacts: Artefacts) -> tuple[Path | None, Path | None]:
+    """The binary and the wheel, of which one must be given."""
+    if artefacts.wheel is None:
+        needed(artefacts.binary, "--binary or --wheel")
+    return artefacts.binary, artefacts.wheel
+
+
 def integrations(artefacts: Artefacts) -> str:
     """The hooks."""
-    hooks.test(needed(artefacts.binary, "--binary"), artefacts.wheel, new(artefacts.folder / "hooks"))
+    hooks.test(*command_or_package(artefacts), new(artefacts.folder / "hooks"))
     return "reported above"
 
 
 def github(artefacts: Artefacts) -> str:
     """The action."""
-    action.test(needed(artefacts.binary, "--binary"), artefacts.wheel, new(artefacts.folder / "action"))
+    action.test(*command_or_package(artefacts), new(artefacts.folder / "action"))
     return "reported above"
 
 

@@ -38,6 +38,12 @@ pub(crate) fn npm(package: &Path) -> TaskResult {
     test(&python, "--npm", package, &["npm"])
 }
 
+/// Installs the wheel, also as the hooks and the action do.
+pub(crate) fn wheel(wheel: &Path) -> TaskResult {
+    let python = python::environment(&workspace::target().join("channels/venv"), PACKAGES)?;
+    test(&python, "--wheel", wheel, &["wheel", "hooks", "action"])
+}
+
 /// Runs the examples with the command that was installed from the packages.
 pub(crate) fn crates(command: &Path) -> TaskResult {
     let python = python::environment(&workspace::target().join("channels/venv"), PACKAGES)?;
@@ -45,7 +51,7 @@ pub(crate) fn crates(command: &Path) -> TaskResult {
 }
 
 /// Tests channels of one artefact.
-pub(crate) fn test(python: &Path, option: &str, artefact: &Path, channels: &[&str]) -> TaskResult {
+fn test(python: &Path, option: &str, artefact: &Path, channels: &[&str]) -> TaskResult {
     println!("$ tests/channels/run.py {option} {} {}", artefact.display(), channels.join(" "));
     let status = Command::new(python)
         .arg("tests/channels/run.py")

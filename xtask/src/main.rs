@@ -50,7 +50,7 @@ cargo xtask <task>
   page          click through the page of `onnx view` in Chromium; --bless writes its reference pictures
   package       pack every crate as for publishing, and compile the packages; publishes nothing
   python        build the wheel of the Python package, install it, and run its tests; --bench compares it with others, --stress attacks it
-  release       build all artefacts of a version: `release VERSION --dry-run`; --check only compares what states the version
+  release       build all artefacts of a version: `release VERSION --dry-run`; --again tests none, --check only compares what states the version
   sanitize      the tests of crates with unsafe code under the address sanitizer
   tidy          run the checks of docs/architecture.md
 ";

@@ -60,7 +60,7 @@ struct Part {
 }
 
 /// The path of the file of an artefact in the repository.
-pub(crate) fn path(artefact: Artefact) -> &'static str {
+pub(crate) const fn path(artefact: Artefact) -> &'static str {
     match artefact {
         Artefact::Command => "THIRD-PARTY-LICENSES",
         Artefact::Wheel => "python/THIRD-PARTY-LICENSES",

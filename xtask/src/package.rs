@@ -37,16 +37,22 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
 
 /// The same, with a remark for the summary of CI.
 pub(crate) fn check() -> Result<String, String> {
-    let tree = workspace::target().join("package/tree");
-    let crates = workspace::crates()?;
-    copy(&tree)?;
-    rename(&tree, &crates)?;
-    pack(&tree, &crates)?;
+    let (tree, crates) = archives()?;
     let registry = registry(&tree, &crates)?;
     let project = project(&registry, &crates)?;
     install(&project)?;
     use_libraries(&project)?;
     Ok(format!("{} packages", crates.len()))
+}
+
+/// Makes the archives, and returns the folder of the copy and the names of the crates.
+pub(crate) fn archives() -> Result<(PathBuf, Vec<String>), String> {
+    let tree = workspace::target().join("package/tree");
+    let crates = workspace::crates()?;
+    copy(&tree)?;
+    rename(&tree, &crates)?;
+    pack(&tree, &crates)?;
+    Ok((tree, crates))
 }
 
 /// The name under which a crate would be published: the prefix is not `onnx-`, since the name `onnx-ir` belongs to another

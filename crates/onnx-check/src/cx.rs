@@ -25,6 +25,9 @@ use crate::places::Places;
 use crate::seen::Seen;
 use crate::sparse::IndexFaults;
 
+/// What makes a finding, if it is kept.
+type Build<'a, 'b> = Box<dyn FnOnce(&Places<'a>) -> Diagnostic + 'b>;
+
 /// The context that all rules share. Rules about the model as a whole receive it directly.
 pub(crate) struct Cx<'a> {
     pub(crate) model: &'a Model,
@@ -91,6 +94,11 @@ impl<'a> Cx<'a> {
     /// Reports a finding of `rule`; `build` runs only when the finding is kept.
     #[cold]
     pub(crate) fn report(&mut self, rule: &'static Rule, build: impl FnOnce(&Places<'a>) -> Diagnostic) {
+        self.report_boxed(rule, Box::new(build));
+    }
+
+    /// The same, compiled once and not for each of the callers.
+    fn report_boxed(&mut self, rule: &'static Rule, build: Build<'a, '_>) {
         if self.options.profile == Profile::Reference {
             return self.report_as_reference(rule, build);
         }
@@ -108,7 +116,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Reports a finding unless the reference would not have it, which only the finding itself says.
-    fn report_as_reference(&mut self, rule: &'static Rule, build: impl FnOnce(&Places<'a>) -> Diagnostic) {
+    fn report_as_reference(&mut self, rule: &'static Rule, build: Build<'a, '_>) {
         if self.is_unchecked || rule.reference == Reference::NotEnforced {
             return;
         }

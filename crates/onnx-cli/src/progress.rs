@@ -79,6 +79,8 @@ impl Progress {
 
     /// Takes the bar away while something is written to the terminal.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        // Otherwise each caller would have a copy of the code around it.
+        let write: Box<dyn FnOnce() -> T + '_> = Box::new(write);
         self.bar.suspend(write)
     }
 }

@@ -207,14 +207,8 @@ impl Sink {
 
     /// Reports a diagnostic of `rule` that is built only if it is kept. Use it in loops over a large model.
     pub fn report_with(&mut self, rule: &'static Rule, build: impl FnOnce() -> Diagnostic) -> Reported {
-        let Some(severity) = self.policy.severity(rule) else {
-            return Reported(());
-        };
-        if self.count(rule, severity) {
-            let mut diagnostic = build();
-            debug_assert_eq!(diagnostic.rule, rule, "a finding is counted for the rule that it names");
-            diagnostic.severity = severity;
-            self.diagnostics.push(diagnostic);
+        if let Some(severity) = self.count(rule) {
+            self.keep(rule, severity, build());
         }
         Reported(())
     }
@@ -231,10 +225,11 @@ impl Sink {
         self.exceeded.map(|(_, limit)| limit)
     }
 
-    /// Counts one diagnostic and returns `true` if there is room to keep it. Each caller of [`Self::report_with`] would have a
+    /// Counts one diagnostic, and returns its severity if it is to be kept. Each caller of [`Self::report_with`] would have a
     /// copy of it.
     #[inline(never)]
-    fn count(&mut self, rule: &'static Rule, severity: Severity) -> bool {
+    fn count(&mut self, rule: &'static Rule) -> Option<Severity> {
+        let severity = self.policy.severity(rule)?;
         self.counts.add(severity, 1);
         let room = self.diagnostics.len() < self.caps.total;
         let is_counted = self.policy.is_counted(rule);
@@ -242,11 +237,19 @@ impl Sink {
         entry.found = entry.found.saturating_add(1);
         if is_counted {
             entry.hidden = entry.hidden.saturating_add(1);
-            return false;
+            return None;
         }
         let keep = room && usize::try_from(entry.kept).is_ok_and(|kept| kept < self.caps.per_rule);
         entry.kept = entry.kept.saturating_add(u64::from(keep));
-        keep
+        keep.then_some(severity)
+    }
+
+    /// Keeps a diagnostic that is counted, with the severity that the policy gives it.
+    #[inline(never)]
+    fn keep(&mut self, rule: &'static Rule, severity: Severity, mut diagnostic: Diagnostic) {
+        debug_assert_eq!(diagnostic.rule, rule, "a finding is counted for the rule that it names");
+        diagnostic.severity = severity;
+        self.diagnostics.push(diagnostic);
     }
 
     /// Adds everything another sink found, after what this one has. The policy of this sink decides.

@@ -4,12 +4,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use super::Purpose;
 use crate::contents::{self, Artefact};
 use crate::workspace::{self, DISTRIBUTION, copy_file, output, pack, read, reset, write};
 use crate::{TaskResult, notices, package, wheel};
 
 /// The shells for which the archive has completions, with the names of the files.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "onnx.bash"), ("zsh", "_onnx"), ("fish", "onnx.fish")];
+
+/// What is in the archive as it is in the repository.
+const DOCUMENTS: [&str; 4] =
+    ["LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", notices::path(Artefact::Command)];
 
 /// What the archive says about itself; `VERSION` is replaced.
 const README: &str = include_str!("archive.md");
@@ -32,7 +37,7 @@ pub(super) fn processors(others: &[&str]) -> Result<Vec<String>, String> {
 }
 
 /// Builds all artefacts into `target/artefacts/VERSION`. The first processor is that of this machine.
-pub(super) fn build(version: &str, processors: &[String]) -> TaskResult {
+pub(super) fn build(version: &str, processors: &[String], purpose: Purpose) -> TaskResult {
     let artefacts = workspace::target().join("artefacts");
     reset(&artefacts)?;
     let folder = artefacts.join(version);
@@ -43,9 +48,14 @@ pub(super) fn build(version: &str, processors: &[String]) -> TaskResult {
         }
     }
     // What takes minutes is optimized after what fails earlier.
-    timed("the source distribution of the Python package", || super::sdist::build(&artefacts, &folder))?;
+    timed("the source distribution of the Python package", || {
+        super::sdist::build(&artefacts, &folder, purpose)
+    })?;
     timed("the crates", || {
-        println!("{}", package::check()?);
+        match purpose {
+            Purpose::Release => println!("{}", package::check()?),
+            Purpose::Comparison => drop(package::archives()?),
+        }
         crates(version, &folder)
     })?;
     timed("the npm package", || npm(&folder))?;
@@ -100,7 +110,7 @@ pub(super) fn archive(
     let content = tree.join(name);
     reset(&content)?;
     copy_file(binary, &content.join("onnx"))?;
-    for file in ["LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", notices::path(Artefact::Command)] {
+    for file in DOCUMENTS {
         copy_file(&workspace::root().join(file), &content.join(file))?;
     }
     write(&content.join("README.md"), &README.replace("VERSION", version))?;
@@ -127,7 +137,7 @@ fn npm(folder: &Path) -> TaskResult {
     output(Command::new("npm").args(pack).arg(folder).arg(&package).current_dir(&web)).map(drop)
 }
 
-/// The archives that [`package::check`] has made and compiled.
+/// The archives that [`package::archives`] has made.
 fn crates(version: &str, folder: &Path) -> TaskResult {
     let target = folder.join("crates");
     for name in workspace::crates()? {
@@ -184,6 +194,23 @@ mod tests {
         ] {
             assert!(manifest.lines().any(|found| found == line), "the manifest of the command lacks {line}");
         }
+    }
+
+    #[test]
+    fn cargo_dist_builds_the_same_command() {
+        let text = read(&workspace::root().join("dist-workspace.toml")).unwrap();
+        let list = |key: &str| {
+            let start = format!("{key} = ");
+            let line = text.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
+            serde_json::from_str::<Vec<String>>(line).unwrap()
+        };
+        assert_eq!(list("targets"), Artefact::Command.targets());
+        for file in DOCUMENTS {
+            assert!(list("include").iter().any(|included| included == file), "{file}");
+        }
+        // The name of the profile that it builds is not a setting.
+        let workspace = read(&workspace::root().join("Cargo.toml")).unwrap();
+        assert!(workspace.lines().any(|line| line == "[profile.dist]"));
     }
 
     #[test]

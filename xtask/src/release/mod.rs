@@ -16,8 +16,17 @@ use std::path::{Path, PathBuf};
 use crate::codegen::Mode;
 use crate::{TaskResult, workspace};
 
+/// What artefacts are built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// What is in them is compiled, installed and used, too.
+    Release,
+    /// Their bytes are compared with those of a release, which another machine has tested.
+    Comparison,
+}
+
 /// Checks what states a version, then builds the artefacts for the processor of this machine, and for those that are named.
-/// `--check` leaves them out.
+/// `--check` leaves them out, and `--again` leaves out what does not change their bytes.
 pub(crate) fn run(args: &[String]) -> TaskResult {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
@@ -27,12 +36,18 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
             check(version)?;
             // The snapshots are those of the code: an API that changed without a line here is not reviewed.
             println!("public API: {}", crate::api::snapshots(Mode::Check)?);
-            artefacts::build(version, &processors)
+            artefacts::build(version, &processors, Purpose::Release)
         }
-        _ => Err(
-            "release takes a version, and `--check` or `--dry-run` with more processors; it never publishes"
-                .to_owned(),
-        ),
+        [version, "--again", ref others @ ..] => {
+            let processors = artefacts::processors(others)?;
+            check(version)?;
+            artefacts::build(version, &processors, Purpose::Comparison)
+        }
+        _ => {
+            Err("release takes a version, and `--check`, or `--dry-run` or `--again` with more processors; \
+                  it never publishes"
+                .to_owned())
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::Purpose;
 use crate::workspace::{self, only_entry, output, pack, reset, write};
 use crate::{TaskResult, wheel};
 
-/// Builds the archive into a folder, and compiles what it contains as a machine does that has no registry.
-pub(super) fn build(artefacts: &Path, folder: &Path) -> TaskResult {
+/// Builds the archive into a folder. For a release, it compiles what the archive contains as a machine does that has no registry.
+pub(super) fn build(artefacts: &Path, folder: &Path, purpose: Purpose) -> TaskResult {
     let (made, tree) = (artefacts.join("sdist"), artefacts.join("sdist-tree"));
     reset(&made)?;
     reset(&tree)?;
@@ -21,7 +22,10 @@ pub(super) fn build(artefacts: &Path, folder: &Path) -> TaskResult {
     write(&content.join(".cargo/config.toml"), &sources)?;
     let name = content.file_name().ok_or("the source distribution has no folder")?.to_string_lossy();
     pack(&tree, &name, &folder.join(format!("{name}.tar.gz")))?;
-    compile(&content, &artefacts.join("sdist-check"))
+    match purpose {
+        Purpose::Release => compile(&content, &artefacts.join("sdist-check")),
+        Purpose::Comparison => Ok(()),
+    }
 }
 
 /// Compiles the extension with an empty home of cargo.
