@@ -11,7 +11,7 @@ use onnx_types::expr::Dialect;
 use onnx_types::{Dim, Symbol, Type};
 
 use super::types::change_dims;
-use super::{EditOptions, FixedSize, Resized, is_temporary, names};
+use super::{EditOptions, FixedSize, Resized, is_temporary, names, outputs};
 use crate::error::ComposeError;
 
 /// Puts numbers for variables of the inputs.
@@ -66,9 +66,9 @@ pub(super) fn bind(
             format!("has the size `{text}` on axis {axis}, which cannot be computed or is negative then");
         return Err(ComposeError::FixedSizes(vec![FixedSize::of_value(model, value, reason)]));
     }
-    let proved = options.infer(model, &[], false)?;
+    let mut proved = options.infer(model, &[], false)?;
     done.removed += reconcile(model, &proved, &touched);
-    done.types += refine_outputs(model, &proved);
+    done.types += outputs::refine(model, &mut proved, &[]);
     let visible = sizes.iter().filter(|(name, _)| !is_temporary(name));
     done.bound.extend(visible.map(|(name, &size)| (name.clone(), size)));
     // Types that were declared wrongly are corrected by now.
@@ -146,25 +146,6 @@ fn reconcile(model: &mut Model, proved: &Inference, touched: &[(ValueId, usize)]
 /// Whether a value is an input of the main graph.
 pub(super) fn is_input(model: &Model, value: ValueId) -> bool {
     matches!(model.value(value).def(), Def::Input { graph, .. } if graph == model.main_graph())
-}
-
-/// Gives outputs the numbers that inference proves for their open sizes. Returns the number of types that have changed.
-fn refine_outputs(model: &mut Model, proved: &Inference) -> usize {
-    let outputs: Vec<ValueId> =
-        model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value).collect();
-    let mut count = 0;
-    for value in outputs {
-        let Some(dims) = proved.shape(value) else { continue };
-        for (axis, dim) in dims.iter().copied().enumerate() {
-            let Some(ty) = model.ty(value).cloned() else { continue };
-            let declared = ty.shape().and_then(|shape| shape.dim(axis));
-            if dim.known().is_some() && declared.is_some_and(|declared| declared.known().is_none()) {
-                set_dim(model, value, ty, axis, dim);
-                count += 1;
-            }
-        }
-    }
-    count
 }
 
 /// Sets one dimension of a tensor type.

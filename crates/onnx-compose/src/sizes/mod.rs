@@ -10,6 +10,7 @@ mod free;
 mod mixing;
 mod names;
 mod nested;
+mod outputs;
 mod positions;
 mod reshape;
 mod rows;
@@ -262,7 +263,8 @@ fn node_name(model: &Model, node: NodeId) -> String {
 ///   targets of `Reshape` and `Expand` or ends of `Slice`, depend on the input instead. If others remain, the request is refused,
 ///   and the error names their nodes. With the old size, the model computes what it did before. A model that can be run is run
 ///   with several rows, which must be what it computes for each of them if the old size is 1 on a first axis.
-/// * A name for a variable renames it; if a variable has the name already, both are one variable.
+/// * A name for a variable renames it; if a variable has the name already, both are one variable. Sizes of outputs that no input has
+///   become what inference proves with the new name.
 /// * A number for a fixed size frees it first.
 /// * A number for an expression such as `2*N` is one for its variable. An expression of several variables is replaced, and so is
 ///   one that gets a name; what was declared because of it becomes what inference proves.
@@ -291,6 +293,11 @@ pub fn resize(
     done.types += plan.named.len();
     names::rename(&mut work, &plan.rename, &mut done)?;
     expressions::set(&mut work, &plan.expressions, options, &mut done)?;
+    if !(plan.rename.is_empty() && plan.named.is_empty()) {
+        let changed = plan.new_names(&mut work);
+        let mut proved = options.infer(&work, &[], false)?;
+        done.types += outputs::refine(&mut work, &mut proved, &changed);
+    }
     bind::bind(&mut work, &plan.bind, options, &mut done)?;
     // Temporary variables, which are replaced by numbers.
     done.freed.retain(|(name, _)| !plan.bind.contains_key(name) || !is_temporary(name));
@@ -347,6 +354,15 @@ impl Plan {
     fn is_empty(&self) -> bool {
         let Self { free, named, rename, bind, expressions } = self;
         free.is_empty() && named.is_empty() && rename.is_empty() && bind.is_empty() && expressions.is_empty()
+    }
+
+    /// The names that variables and axes without a declared size get.
+    fn new_names(&self, model: &mut Model) -> Vec<Symbol> {
+        let named = self.named.iter().filter_map(|(_, _, size)| match size {
+            NewSize::Name(name) => Some(name),
+            NewSize::Number(_) => None,
+        });
+        self.rename.values().chain(named).map(|name| model.intern(name)).collect()
     }
 
     fn variable(&mut self, model: &mut Model, name: &str, size: &NewSize) -> Result<(), ComposeError> {
