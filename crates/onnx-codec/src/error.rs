@@ -1,7 +1,7 @@
 //! Why reading or writing could not be done.
 
 use onnx_proto::wire::{WireError, WireErrorKind};
-use onnx_types::Stopped;
+use onnx_types::{Limits, Stopped};
 use thiserror::Error;
 
 /// Why a model could not be read: the bytes are not protobuf, a limit is exceeded, or the caller stopped the work.
@@ -28,11 +28,18 @@ impl DecodeError {
         matches!(self.0.kind(), WireErrorKind::Memory { .. })
     }
 
-    /// The name of the limit that is exceeded; `None` if the bytes are malformed.
+    /// Whether the bytes end too early.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        matches!(self.0.kind(), WireErrorKind::Truncated { .. } | WireErrorKind::GroupNotClosed { .. })
+    }
+
+    /// The name of the limit that is exceeded, [`Limits::MEMORY`] if the system has no memory; `None` if the bytes are malformed.
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
         match self.0.kind() {
             WireErrorKind::Limit { name, .. } => Some(name),
+            WireErrorKind::Memory { .. } => Some(Limits::MEMORY),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use onnx_types::tensor::{Payload, Tensor};
+use onnx_types::tensor::{Payload, Tensor, require_memory};
 use onnx_types::{Execution, Watch};
 
 use crate::cx::{Outcome, Stop, axes};
@@ -39,7 +39,7 @@ pub(crate) const RECORD_BYTES: u64 = 128;
 /// What kernels allocate for an element of an operand without counting it: two elements of 64 bits.
 const CONVERTED_BYTES: usize = 16;
 
-/// Smaller requests are not tried before they are made: the limit keeps a distance from what the system has.
+/// Smaller requests take no time that counts.
 const PROBED_BYTES: usize = 1 << 20;
 
 /// Bytes of large memory that the system provides in the time of an operation.
@@ -186,13 +186,5 @@ impl Budget {
 
 /// Tries whether the system has memory for elements of a size, in addition to what is in use.
 pub(crate) fn probe(count: usize, size: usize) -> Outcome {
-    let bytes = count.saturating_mul(size);
-    if bytes < PROBED_BYTES {
-        return Ok(());
-    }
-    let mut memory: Vec<u8> = Vec::new();
-    let found = memory.try_reserve_exact(bytes);
-    // An allocation that nothing uses would be optimized away.
-    std::hint::black_box(&memory);
-    found.map_err(|_| Stop::out_of_memory(count, size))
+    require_memory::<u8>(count.saturating_mul(size)).map_err(|_| Stop::out_of_memory(count, size))
 }

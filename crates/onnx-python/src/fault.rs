@@ -1,7 +1,7 @@
 //! Errors on their way from the library to Python.
 
 use onnxkit::diag::{Diagnostic, Sink};
-use onnxkit::types::Stopped;
+use onnxkit::types::{Limits, Stopped};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -61,6 +61,7 @@ impl Fault {
     /// An error of the class for an exceeded limit if there is one, of `class` otherwise.
     pub(crate) fn limited(class: &'static str, limit: Option<&str>, error: impl ToString) -> Self {
         match limit {
+            Some(Limits::MEMORY) => Self::memory(error),
             Some(name) => Self::new(
                 "LimitError",
                 format!("{}; `limits={{\"{name}\": N}}` allows more", error.to_string()),

@@ -193,7 +193,9 @@ pub(crate) fn half<'py>(
 fn dequantize_fault(error: &DequantizeError) -> Fault {
     match error {
         DequantizeError::Stopped(stopped) => (*stopped).into(),
-        DequantizeError::Weight(reason) => Fault::limited("LoadError", reason.limit(), error),
+        DequantizeError::Weight(_) | DequantizeError::Elements { .. } => {
+            Fault::limited("LoadError", error.limit(), error)
+        }
         error => Fault::edit(error),
     }
 }

@@ -81,7 +81,7 @@ impl From<TensorError> for Stop {
     fn from(error: TensorError) -> Self {
         match error {
             // A bound of the reader, which no limit of a run changes.
-            TensorError::TooLarge { .. } => Self::Memory(error.to_string()),
+            TensorError::TooLarge { .. } | TensorError::Memory { .. } => Self::Memory(error.to_string()),
             TensorError::Data(DataError { reason: DataErrorReason::Memory, .. }) => {
                 Self::Memory(error.to_string())
             }

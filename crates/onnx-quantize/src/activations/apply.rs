@@ -117,7 +117,7 @@ impl<'a> Cx<'a> {
         let (scale, zero) = self.parameters.of(self.plan, value).unwrap_or((1.0, 0.0));
         let name = model.str(model.value(value).name()).to_owned();
         let scale = add_constant(model, &format!("{name}_scale"), Tensor::scalar(scale))?;
-        let zero = self.to.tensor(&[], &[zero])?;
+        let zero = self.to.tensor(&[], &[zero]).map_err(|reason| failed(&name, reason))?;
         let zero = add_constant(model, &format!("{name}_zero_point"), zero)?;
         self.constants.insert(root, [scale, zero]);
         Ok([scale, zero])
@@ -237,7 +237,7 @@ impl<'a> Cx<'a> {
             true => vec![0.0; quantized.scales.len()],
             false => quantized.zeros.clone(),
         };
-        let zeros = format.tensor(&dims, &zeros)?;
+        let zeros = format.tensor(&dims, &zeros).map_err(|reason| failed(name, reason))?;
         let scales = Tensor::from_slice(dims.iter().copied(), &quantized.scales)?;
         let (parts, loss) = ([&quantized.tensor, &scales, &zeros], (quantized.max_error, quantized.snr));
         self.done.weights.push(QuantizedWeight::new(name.to_owned(), tensor, parts, loss));

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use onnx_eval::compare::Noise;
 use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{Registry, op};
-use onnx_types::tensor::{DataSource, NoData, Tensor};
+use onnx_types::tensor::{DataSource, NoData, Tensor, filled, require_memory};
 use onnx_types::{ElemType, Execution};
 
 use crate::edits::{
@@ -189,10 +189,11 @@ fn pack(
     }
     let bits = format.elem.bits().unwrap_or(8) as usize;
     let blocks = height.div_ceil(block);
-    let mut codes = vec![0_u8; width * blocks * block * bits / 8];
-    let mut scales = vec![0.0_f32; width * blocks];
+    let mut codes = filled(0_u8, width * blocks * block * bits / 8)?;
+    let mut scales = filled(0.0_f32, width * blocks)?;
     let zero_bytes = (blocks * bits).div_ceil(8);
-    let mut zeros = vec![0_u8; width * zero_bytes];
+    let mut zeros = filled(0_u8, width * zero_bytes)?;
+    require_memory::<f32>(scales.len())?;
     let mut sums = Noise::default();
     // Rows in their order: a walk down the columns would wait for memory at each element.
     for (index, rows) in numbers.chunks(width * block).enumerate() {

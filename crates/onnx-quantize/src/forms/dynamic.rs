@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use onnx_ir::{Callee, Def, Model, NodeId, Position, ValueId};
 use onnx_schema::{Registry, attr, domain, op};
 use onnx_shape_infer::{InferOptions, infer};
-use onnx_types::tensor::{DataSource, NoData, Tensor};
+use onnx_types::tensor::{DataSource, NoData, Tensor, require_memory, reserved};
 use onnx_types::{ElemType, Execution};
 
 use crate::edits::{
@@ -292,10 +292,11 @@ impl Work<'_> {
         let is_one = !self.options.per_channel;
         let mut scale_dims: Vec<i64> = if is_one { Vec::new() } else { vec![channels] };
         let zeros = match quantized.zeros.first() {
-            None => format.tensor(&[], &[0.0])?,
-            Some(&zero) if product.is_conv => format.tensor(&[], &[zero])?,
-            Some(_) => format.tensor(&scale_dims, &quantized.zeros)?,
+            None => format.tensor(&[], &[0.0]),
+            Some(&zero) if product.is_conv => format.tensor(&[], &[zero]),
+            Some(_) => format.tensor(&scale_dims, &quantized.zeros),
         };
+        let zeros = zeros.map_err(failed)?;
         if product.is_conv && !is_one {
             scale_dims.extend(std::iter::repeat_n(1, dims.len() - 2));
         }
@@ -341,8 +342,9 @@ fn transposed(tensor: &Tensor, data: &dyn DataSource) -> Result<Tensor, onnx_typ
     let numbers = tensor.to_vec::<f32>(data)?;
     let [rows, columns] = [0, 1].map(|axis| tensor.dims().get(axis).copied().unwrap_or(0));
     let (height, width) = (rows as usize, columns as usize);
-    let exchanged: Vec<f32> = (0..height * width)
-        .filter_map(|index| numbers.get(index % height * width + index / height).copied())
-        .collect();
+    let mut exchanged = reserved(numbers.len())?;
+    let exchange = |index: usize| numbers.get(index % height * width + index / height).copied();
+    exchanged.extend((0..height * width).filter_map(exchange));
+    require_memory::<f32>(exchanged.len())?;
     Ok(Tensor::from_slice([columns, rows], &exchanged)?)
 }

@@ -208,7 +208,9 @@ fn zero_of(model: &mut Model, operand: &Quantized, count: usize) -> Result<Value
     let format = Format::of(operand.elem).ok_or(QuantizeError::Type(operand.elem))?;
     let name = format!("{}_zero_point", model.str(model.value(operand.value).name()));
     let dims: Vec<i64> = if count == 1 { Vec::new() } else { vec![count as i64] };
-    Ok(add_constant(model, &name, format.tensor(&dims, &vec![0.0; count])?)?)
+    let zeros = format.tensor(&dims, &vec![0.0; count]);
+    let zeros = zeros.map_err(|reason| QuantizeError::Weight { tensor: name.clone(), reason })?;
+    Ok(add_constant(model, &name, zeros)?)
 }
 
 /// Lets a value have all uses and the name of another one.

@@ -1,7 +1,7 @@
 //! Constants in a narrow format.
 
-use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16};
-use onnx_types::{ElemType, Interrupt, Stopped};
+use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16, require_memory, reserved};
+use onnx_types::{ElemType, Interrupt};
 
 use crate::weights::{Reading, ReadingError};
 
@@ -167,17 +167,18 @@ pub(crate) fn losses(
     Ok(found)
 }
 
-/// A function of each number, until an interrupt.
+/// A function of each number, until an interrupt. A tensor of the results takes as much memory again.
 pub(super) fn mapped<T, R>(
     mut numbers: impl ExactSizeIterator<Item = T>,
     interrupt: &Interrupt,
     mut function: impl FnMut(T) -> R,
-) -> Result<Vec<R>, Stopped> {
-    let mut found = Vec::with_capacity(numbers.len());
+) -> Result<Vec<R>, ReadingError> {
+    let mut found = reserved(numbers.len())?;
     while numbers.len() > 0 {
         interrupt.check()?;
         found.extend(numbers.by_ref().take(WATCHED_ELEMENTS).map(&mut function));
     }
+    require_memory::<R>(found.len())?;
     Ok(found)
 }
 

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use onnx_diag::Quoted;
 use onnx_eval::{EvalOptions, NotConstant, constant};
 use onnx_ir::{EditError, Model, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::{Registry, op};
 use onnx_shape_infer::{InferOptions, infer};
-use onnx_types::tensor::{DataSource, NoData};
+use onnx_types::tensor::{DataSource, NoData, TensorError};
 use onnx_types::{Execution, Stopped};
 
 use super::expand::expand;
@@ -35,12 +36,32 @@ pub enum DequantizeError {
     /// A weight cannot be computed.
     #[error("a weight cannot be computed: {0}")]
     Weight(NotConstant),
+    /// The floats of a quantized weight cannot be made.
+    #[error("the floats of {} cannot be made: {reason}", Quoted(tensor))]
+    Elements {
+        /// The name of the weight.
+        tensor: String,
+        /// The reason.
+        reason: TensorError,
+    },
     /// An edit failed, which is a defect of this crate.
     #[error("the model cannot be edited: {0}")]
     Edit(#[from] EditError),
     /// The work was ended early.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+impl DequantizeError {
+    /// The limit that was exceeded, if that is the reason.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Weight(reason) => reason.limit(),
+            Self::Elements { reason, .. } => reason.limit(),
+            _ => None,
+        }
+    }
 }
 
 /// Sources of what [`dequantize`] reads.
@@ -140,7 +161,7 @@ fn label(model: &Model, node: NodeId) -> (String, String) {
 }
 
 /// Whether an operator computes with quantized numbers, by its name.
-fn is_quantized(model: &Model, node: NodeId) -> bool {
+pub(super) fn is_quantized(model: &Model, node: NodeId) -> bool {
     let name = model.str(model.node(node).op());
     ["QLinear", "uantize", "Integer", "NBits", "QGemm", "QAttention", "QMoE", "Bnb4", "Fp8"]
         .iter()

@@ -5,8 +5,9 @@ use onnx_eval::{EvalOptions, constant};
 use onnx_ir::{Attribute, EditError, Model, NodeId, Position, ValueId};
 use onnx_schema::{attr, domain, op};
 use onnx_types::ElemType;
-use onnx_types::tensor::{Tensor, f16};
+use onnx_types::tensor::{Tensor, f16, require_memory};
 
+use super::dequantize::{DequantizeError, is_quantized};
 use super::packed::{packed, transposed_floats};
 use crate::edits::{nodes_outside_functions, substitute};
 
@@ -17,13 +18,14 @@ const MICROSOFT: &str = "com.microsoft";
 type Made = Option<usize>;
 
 /// Replaces the operators that have a form of floats with equal meaning. Returns their number, and that of their weights.
-pub(super) fn expand(model: &mut Model, run: &EvalOptions<'_>) -> Result<(usize, usize), EditError> {
+pub(super) fn expand(model: &mut Model, run: &EvalOptions<'_>) -> Result<(usize, usize), DequantizeError> {
     let (mut count, mut weights) = (0, 0);
     for node in nodes_outside_functions(model) {
         // A pattern of several nodes may have replaced it.
         if model.get_node(node).is_none() {
             continue;
         }
+        require_floats(model, node)?;
         let name = model.str(model.node(node).op()).to_owned();
         let is_standard = model.node(node).domain().is_empty();
         let is_microsoft = model.str(model.node(node).domain()) == MICROSOFT;
@@ -44,6 +46,30 @@ pub(super) fn expand(model: &mut Model, run: &EvalOptions<'_>) -> Result<(usize,
         weights += expanded.unwrap_or_default();
     }
     Ok((count, weights))
+}
+
+/// Decides whether the system has memory for the floats of the constants of a node with quantized numbers: making them ends the process if
+/// there is none.
+fn require_floats(model: &Model, node: NodeId) -> Result<(), DequantizeError> {
+    /// Bytes of an element while it is made: a list that grows, and the tensor.
+    const BYTES: usize = 12;
+    let record = model.node(node);
+    if !is_quantized(model, node) {
+        return Ok(());
+    }
+    let bits = model.names().get("bits").and_then(|name| record.int(name)).unwrap_or(4);
+    let has_codes = model.str(record.op()) == "MatMulNBits";
+    let codes = usize::try_from(bits).ok().and_then(|bits| 8_usize.checked_div(bits)).filter(|_| has_codes);
+    let codes = codes.unwrap_or(1);
+    for value in record.inputs().flatten() {
+        let Some(tensor) = model.constant_tensor(value) else { continue };
+        let count = usize::try_from(tensor.element_count().unwrap_or_default()).unwrap_or(usize::MAX);
+        require_memory::<[u8; BYTES]>(count.saturating_mul(codes)).map_err(|reason| {
+            let tensor = model.str(model.value(value).name()).to_owned();
+            DequantizeError::Elements { tensor, reason }
+        })?;
+    }
+    Ok(())
 }
 
 /// The version of the ONNX operators for a node.

@@ -1,7 +1,10 @@
 //! Formats of quantized numbers.
 
 use onnx_eval::compare::Noise;
-use onnx_types::tensor::{DataSource, F4E2M1, F8E4M3Fn, F8E5M2, Payload, Tensor, TensorError, TensorFault};
+use onnx_types::tensor::{
+    DataSource, F4E2M1, F8E4M3Fn, F8E5M2, Payload, Tensor, TensorError, TensorFault, filled, require_memory,
+    reserved,
+};
 use onnx_types::{ElemClass, ElemType, Interrupt, Stopped};
 
 use super::layout::{Layout, Run};
@@ -92,10 +95,10 @@ impl Format {
     }
 
     /// A tensor of quantized numbers.
-    pub(crate) fn tensor(&self, dims: &[i64], numbers: &[f32]) -> Result<Tensor, TensorFault> {
-        let mut codes = Codes::new(self, numbers.len());
+    pub(crate) fn tensor(&self, dims: &[i64], numbers: &[f32]) -> Result<Tensor, TensorError> {
+        let mut codes = Codes::new(self, numbers.len())?;
         numbers.iter().for_each(|&number| codes.push(number));
-        codes.finish(dims)
+        Ok(codes.finish(dims)?)
     }
 
     /// The low bits of the code of a number.
@@ -126,9 +129,9 @@ struct Codes<'a> {
 }
 
 impl<'a> Codes<'a> {
-    fn new(format: &'a Format, count: usize) -> Self {
-        let bytes = Vec::with_capacity((count.saturating_mul(format.bits as usize)).div_ceil(8));
-        Self { format, bytes, open: (0, 0) }
+    fn new(format: &'a Format, count: usize) -> Result<Self, TensorError> {
+        let bytes = reserved((count.saturating_mul(format.bits as usize)).div_ceil(8))?;
+        Ok(Self { format, bytes, open: (0, 0) })
     }
 
     fn push(&mut self, number: f32) {
@@ -223,7 +226,7 @@ fn windows(
     };
     let location = external.location().map_err(TensorFault::External)?;
     let offset = external.offset().map_err(TensorFault::External)?;
-    let mut numbers: Vec<f32> = Vec::new();
+    let mut numbers: Vec<f32> = reserved(WINDOW as usize / size_of::<f32>())?;
     let mut at = 0;
     while at < length {
         let bytes = data
@@ -268,7 +271,7 @@ pub(crate) fn quantize_with(
     least: &[f32],
     reading: Reading<'_>,
 ) -> Result<Result<Quantized, NoScale>, ReadingError> {
-    let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); layout.scales()];
+    let mut ranges = filled((f32::INFINITY, f32::NEG_INFINITY), layout.scales())?;
     let mut runs = layout.runs();
     windows(tensor, reading, |numbers| {
         runs.visit(numbers, |run, numbers| join(&mut ranges, run, numbers));
@@ -284,6 +287,7 @@ pub(crate) fn quantize_with(
     if greatest.is_some_and(|&range| !format.has_scale(range, symmetric)) {
         return Ok(Err(NoScale::TooSmall));
     }
+    require_memory::<(f32, f32)>(layout.scales())?;
     let mut parameters: Vec<(f32, f32)> =
         ranges.iter().map(|&range| format.parameters(range, symmetric)).collect();
     let greatest = least.iter().copied().fold(0.0, f32::max);
@@ -360,7 +364,8 @@ fn quantized(
     /// Elements that are rounded together.
     const TOGETHER: usize = 256;
     let count = usize::try_from(tensor.element_count().unwrap_or_default()).unwrap_or_default();
-    let mut codes = Codes::new(format, count);
+    let mut codes = Codes::new(format, count)?;
+    require_memory::<(f32, f32)>(parameters.len())?;
     let mut sums = Noise::default();
     let mut found = [(0.0_f32, 0.0_f32); TOGETHER];
     let mut runs = layout.runs();
@@ -426,6 +431,18 @@ mod tests {
             let is_stopped = matches!(found, Err(ReadingError::Stopped(_)));
             assert_eq!(is_stopped, !is_complete, "{checks}");
         }
+    }
+
+    #[test]
+    fn memory_that_is_refused_is_an_error() {
+        let format = Format::of(ElemType::Int16).unwrap();
+        let error = Codes::new(&format, usize::MAX / 2).err().unwrap();
+        assert_eq!(error.limit(), Some(onnx_types::Limits::MEMORY));
+        let error = ReadingError::from(error).of("w").to_string();
+        assert!(
+            error.starts_with("the elements of `w` cannot be read: the system has no memory for"),
+            "{error}"
+        );
     }
 
     #[test]

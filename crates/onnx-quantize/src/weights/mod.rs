@@ -514,7 +514,9 @@ fn prepare(
     let scale = Tensor::from_slice(scale_dims.iter().copied(), &quantized.scales)?.held(options.data);
     let mut tensors = vec![("quantized", quantized.tensor), ("scale", scale)];
     if !quantized.zeros.is_empty() && !format.is_float() {
-        tensors.push(("zero_point", format.tensor(&scale_dims, &quantized.zeros)?.held(options.data)));
+        let zeros = format.tensor(&scale_dims, &quantized.zeros);
+        let zeros = zeros.map_err(|error| ReadingError::from(error).of(&weight.name))?;
+        tensors.push(("zero_point", zeros.held(options.data)));
     }
     let (value, graph) = (candidate.value, candidate.graph);
     Ok(Some(Ok(Prepared { value, graph, tensors, axis, block, weight })))

@@ -138,6 +138,12 @@ pub enum TensorError {
         /// The counted unit: `bytes` or `elements`.
         unit: &'static str,
     },
+    /// The system has no memory for elements.
+    #[error("the system has no memory for {bytes} bytes")]
+    Memory {
+        /// The bytes that were requested.
+        bytes: u64,
+    },
     /// An unsigned 64-bit element is too large to be read as a signed one.
     #[error("element {index} is {value}, which does not fit into a signed 64-bit integer")]
     NotI64 {
@@ -155,6 +161,7 @@ impl TensorError {
     pub const fn limit(&self) -> Option<&'static str> {
         match self {
             Self::Data(error) => error.limit(),
+            Self::Memory { .. } => Some(crate::Limits::MEMORY),
             _ => None,
         }
     }

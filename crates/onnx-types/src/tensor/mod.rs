@@ -107,6 +107,7 @@ mod external;
 mod fault;
 mod make;
 mod meaning;
+mod memory;
 mod nan;
 mod narrow;
 mod packing;
@@ -126,6 +127,7 @@ pub use external::{
 };
 pub use fault::{TensorError, TensorFault};
 pub use half::{bf16, f16};
+pub use memory::{filled, require_memory, reserved};
 pub use nan::any_nan;
 pub use narrow::{
     F4E2M1, F6E2M3, F6E3M2, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F8E8M0, I2, I4, PowerRounding, U2, U4,

@@ -5,6 +5,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::check::{int32_range, range_faults, uint64_range};
 use super::external::{DataSource, ExternalData};
 use super::fault::{TensorError, TensorFault};
+use super::memory::require_memory;
 use super::packing;
 use super::payload::{Payload, Splat};
 use super::proto::Tensor;
@@ -33,18 +34,21 @@ impl Tensor {
         if count == 0 {
             return Ok(Bytes::new());
         }
+        let made = usize::try_from(self.byte_len().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         match self.payload() {
             Payload::Raw(bytes) | Payload::Floats(bytes) | Payload::Doubles(bytes) => Ok(bytes.clone()),
-            Payload::Int32s(entries) => Ok(int32_bytes(entries, elem)?),
-            Payload::Int64s(entries) => Ok(little_endian(entries.iter().map(u64::to_le_bytes))),
-            Payload::Uint64s(entries) => Ok(uint64_bytes(entries, elem)?),
+            Payload::Int32s(_) | Payload::Int64s(_) | Payload::Uint64s(_) => {
+                require_memory::<u8>(made)?;
+                self.decoded(elem)
+            }
             Payload::External(external) => self.external_bytes(external, source),
             Payload::Splat(splat) => {
                 let size = self.byte_len().unwrap_or(u64::MAX);
                 if size > SPLAT_LIMIT {
                     return Err(TensorError::TooLarge { size, limit: SPLAT_LIMIT, unit: "bytes" });
                 }
-                let mut bytes = BytesMut::with_capacity(size as usize);
+                require_memory::<u8>(made)?;
+                let mut bytes = BytesMut::with_capacity(made);
                 SplatChunks::new(splat, elem, count).for_each(|chunk| bytes.put(chunk));
                 Ok(bytes.freeze())
             }
@@ -52,6 +56,16 @@ impl Tensor {
             // Validated: tensors of fixed-width elements have no strings, and without data no elements.
             Payload::None | Payload::Strings(_) => Ok(Bytes::new()),
         }
+    }
+
+    /// The elements of a list of integers.
+    fn decoded(&self, elem: ElemType) -> Result<Bytes, TensorError> {
+        Ok(match self.payload() {
+            Payload::Int32s(entries) => int32_bytes(entries, elem)?,
+            Payload::Int64s(entries) => little_endian(entries.iter().map(u64::to_le_bytes)),
+            Payload::Uint64s(entries) => uint64_bytes(entries, elem)?,
+            _ => Bytes::new(),
+        })
     }
 
     /// The bytes of [`Tensor::bytes`] in chunks whose memory does not grow with the tensor: for writing splats of any

@@ -10,6 +10,7 @@ use super::element::sealed::Codec as _;
 use super::element::{Element, Number, for_number};
 use super::external::DataSource;
 use super::fault::{TensorError, TensorFault};
+use super::memory::{filled, require_memory};
 use super::payload::Payload;
 use super::proto::Tensor;
 use super::read::SPLAT_LIMIT;
@@ -62,13 +63,14 @@ impl Elements {
     /// All elements; a splat is written out up to [`SPLAT_LIMIT`] bytes.
     fn to_vec<T: Element>(&self) -> Result<Vec<T>, TensorError> {
         let Some(element) = self.read(0, T::read).filter(|_| self.splat) else {
+            require_memory::<T>(self.len)?;
             return Ok(T::read_all(&self.bytes, self.len));
         };
         let size = (self.len as u64).saturating_mul(size_of::<T>() as u64);
         if size > SPLAT_LIMIT {
             return Err(TensorError::TooLarge { size, limit: SPLAT_LIMIT, unit: "bytes" });
         }
-        Ok(vec![element; self.len])
+        filled(element, self.len)
     }
 
     fn size_hint(&self, next: usize) -> (usize, Option<usize>) {
