@@ -351,10 +351,22 @@ def strip_weights(
 
 
 def import_weights(
-    model: Model, path: str | os.PathLike[str] | None = None, *, mapped: bool = True, **options: Any
+    model: Model, source: AnyModel | str | os.PathLike[str] | None = None, *, mapped: bool = True, **options: Any
 ) -> int:
-    """Takes weights from a `.safetensors` file or its index, in place. Returns how many. `mapped` is that of `load`."""
-    return with_bar(_core.import_weights, _edited(model, "import_weights"), path, mapped, **options)
+    """Takes weights from another model, a `.safetensors` file or its index, in place. Returns how many.
+
+    Weights of another model are found by their names, which both have in common with `onnx weights list`. Types and sizes must be
+    equal. Without a source, stripped weights are generated; a warning names those that are without elements after the import.
+    `mapped` is that of `load`.
+    """
+    edited = _edited(model, "import_weights")
+    if source is not None and not isinstance(source, os.PathLike) and (not isinstance(source, str) or _interop.is_text(source)):
+        source = from_any(source)
+    count, left = with_bar(_core.import_weights, edited, source, mapped, **options)
+    if left:
+        named = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+        warnings.warn(f"weights without elements, which were stripped: {named}", stacklevel=2)
+    return count
 
 
 def reduce(

@@ -100,15 +100,17 @@ def flag(value: Any, name: str) -> bool:
     raise TypeError(f"`{name}={value!r}`: write True or False")
 
 
+def is_text(source: str) -> bool:
+    """Whether this is the text of a model: no path has the arrow and the brace of a graph."""
+    return "\n" in source or source.lstrip().startswith("<") or ("=>" in source and "{" in source)
+
+
 def from_any(source: Any) -> Model:
     """The model that an object is: a model, a path, bytes, text, or a model of `onnx` or `onnx_ir`."""
     if isinstance(source, Model):
         return source
     if isinstance(source, str):
-        # No path has the arrow and the brace of a graph.
-        if "\n" in source or source.lstrip().startswith("<") or ("=>" in source and "{" in source):
-            return parse(source)
-        return load(source)
+        return parse(source) if is_text(source) else load(source)
     if isinstance(source, os.PathLike):
         return load(source)
     if isinstance(source, (bytes, bytearray, memoryview)):

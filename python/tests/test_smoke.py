@@ -162,6 +162,32 @@ def test_weights(tmp_path):
         model.save(tmp_path / "x.onnx", weights="elsewhere")
 
 
+def test_weights_come_from_another_model(tmp_path):
+    text = """g (float[2] x, bool c) => (float[2] y) <float[2] w = {1, 2}> {
+        k = Constant <value = float[2] {3, 4}> ()
+        a = Add (w, k)
+        y = If (c) <then_branch = t () => (float[2] r) <float[2] v = {5, 6}> { r = Mul (a, v) }, else_branch = e () => (float[2] r) { r = Neg (x) }> }"""
+    original = ox.parse(text)
+    bare = original.clone()
+    assert ox.strip_weights(bare, min_elements=1)["stripped"] == 3
+    original.save(tmp_path / "m.onnx", weights="external", threshold=0)
+    (tmp_path / "m.onnxtxt").write_text(original.to_text())
+    for source in (original, tmp_path / "m.onnx", str(tmp_path / "m.onnxtxt"), bytes(original), text):
+        filled = bare.clone()
+        assert ox.import_weights(filled, source) == 3
+        assert ox.compare(filled, original).agrees
+    # What is left is a warning, and other errors name the weight.
+    with pytest.warns(UserWarning, match="without elements, which were stripped: k, v"):
+        assert ox.import_weights(bare.clone(), "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }") == 1
+    for source, message in (
+        (bare, "the elements of `w` were stripped"),
+        ("g (float[2] x) => (float[2] y) <float[2] z = {1, 2}> { y = Add (x, z) }", "no weight `z`"),
+        ("g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add (x, w) }", "has the type"),
+    ):
+        with pytest.raises(ox.LoadError, match=message):
+            ox.import_weights(bare.clone(), source)
+
+
 def test_reduce():
     model = ox.parse(TWO)
     small = ox.reduce(model, lambda tried: any(node.op_type == "Identity" for node in tried.nodes()))

@@ -44,7 +44,7 @@ pub(crate) use cost::CostArgs;
 pub(crate) use draw::{ColorBy, DrawArgs};
 pub(crate) use edit::{EditArgs, InterfaceArgs, MetadataArgs, NameKind, SmallEditArgs};
 pub(crate) use functions::{InlineArgs, Names, OutlineArgs};
-pub(crate) use groups::{command, parse, program};
+pub(crate) use groups::{command, parse, program, usage_of};
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
 pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind, ManArgs, SelfTestArgs};

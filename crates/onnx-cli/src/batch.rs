@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{FromArgMatches as _, ValueEnum as _};
+use onnx_codec::FileError;
 
 use crate::args::{Cli, command};
 use crate::exit::{Failure, Outcome};
@@ -74,10 +75,8 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
         return Some(Err(failure.help("change it on its own: `-o DIR/NAME.onnx`")));
     }
     if let Some(missing) = missing.filter(|_| into_directory && has_several) {
-        return Some(Err(Failure::new(format_args!(
-            "`{}` cannot be read: there is no such file",
-            shown(&missing.to_string_lossy())
-        ))));
+        let source = std::io::ErrorKind::NotFound.into();
+        return Some(Err(FileError { operation: "read", path: missing.clone(), source }.into()));
     }
     // A pattern may stand for one file, which is written to the directory as several are.
     let is_single = paths.len() < 2 && !has_directory && !goes_inside;
@@ -200,10 +199,7 @@ impl Batch {
         for (_, line) in &self.lines {
             let target = OutputWord::of(line).map(|output| output.value).unwrap_or_default();
             let parent = Path::new(&target).parent().unwrap_or(Path::new(directory));
-            std::fs::create_dir_all(parent).map_err(|error| {
-                let failure = Failure::new(format_args!("{}: {error}", parent.to_string_lossy()));
-                failure.help("check the path and the permissions")
-            })?;
+            std::fs::create_dir_all(parent).map_err(|error| Failure::cannot_write(parent, error))?;
         }
         Ok(())
     }
@@ -233,6 +229,9 @@ pub(crate) fn run(
 ) -> Result<Outcome, Failure> {
     let (count, mut failed, mut worst) = (parsed.len(), Vec::new(), Outcome::Fine);
     for (name, cli) in parsed {
+        if count > 1 {
+            out.begin(name);
+        }
         let result = each(cli, out);
         out.settle_summaries(matches!(result, Ok(Outcome::Fine)));
         let outcome = match result {
@@ -249,6 +248,7 @@ pub(crate) fn run(
             failed.push(name);
         }
     }
+    out.omit_name();
     if count > 1 {
         out.summary(&total(count, &failed));
     }

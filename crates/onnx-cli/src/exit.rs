@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
-use onnx_codec::file::ReplaceRefusal;
 use onnx_codec::{DecodeError, EncodeError, ExternalizeError, FileError, SaveError};
 use onnx_diag::{Rule, STOPPED, Sink, Status};
 use onnx_formats::ConvertError;
@@ -13,7 +12,7 @@ use onnx_text::PrintError;
 use onnx_types::tensor::DataError;
 use onnx_types::{Execution, Limits, Stopped};
 
-use crate::{failures, limits, writing};
+use crate::{failures, file_help, limits, writing};
 
 /// How a command ended, which determines the exit status. Worse outcomes are greater: several files give the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,6 +96,11 @@ impl Failure {
         Self { rule: &failures::FILE_NOT_WRITABLE, ..Self::new(message) }
     }
 
+    /// A file or directory that cannot be written, for this reason of the system.
+    pub(crate) fn cannot_write(path: &Path, source: io::Error) -> Self {
+        FileError { operation: "write", path: path.to_owned(), source }.into()
+    }
+
     /// A failure that only a defect of this program explains.
     pub(crate) fn defect(message: impl fmt::Display) -> Self {
         Self::new(message)
@@ -178,7 +182,8 @@ impl Failure {
                 "check the path, the permissions and the free space".to_owned()
             }
             None if *self.rule == failures::NOT_A_MODEL => {
-                "give the format with `--from`, or get the file again if it is truncated".to_owned()
+                "if it is a model in another format, give it with `--from`; if not, write or get the file again"
+                    .to_owned()
             }
             None if command.is_empty() => "`onnx --help` lists the commands".to_owned(),
             None => format!("`onnx {command} --help` describes the arguments"),
@@ -265,6 +270,13 @@ impl LibraryError for DecodeError {
     fn rule(&self) -> &'static Rule {
         &failures::NOT_A_MODEL
     }
+
+    fn help(&self) -> Option<String> {
+        self.is_truncated().then(|| {
+            "write or get the file again: a copy or a download that ended early leaves a part of it"
+                .to_owned()
+        })
+    }
 }
 
 impl LibraryError for ConvertError {
@@ -286,6 +298,18 @@ impl LibraryError for EncodeError {
 impl LibraryError for ExternalizeError {
     fn limit(&self) -> Option<&'static str> {
         self.limit()
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Location { .. } => {
+                "name a file in the directory of the output: `--weights external=NAME.data`; `-o DIR/NEW.onnx` chooses the directory"
+            }
+            Self::InUse { .. } => "name another file: `--weights external=NAME.data`",
+            Self::Alignment { .. } => "write a power of two: `--align 4096`",
+            _ => return None,
+        };
+        Some(help.to_owned())
     }
 }
 
@@ -309,86 +333,8 @@ impl LibraryError for FileError {
     }
 
     fn help(&self) -> Option<String> {
-        if self.source.kind() == io::ErrorKind::NotFound
-            && let Some(help) = not_a_path(&self.path)
-        {
-            return Some(help.to_owned());
-        }
-        if self.operation == "read" && self.source.kind() == io::ErrorKind::NotFound {
-            let name = self.path.to_string_lossy();
-            if name.contains(['*', '?', '[']) {
-                let help = "no file has this pattern as its name: leave out quotes around it, so that the shell finds the \
-                            files that match, or name their directory";
-                return Some(help.to_owned());
-            }
-            return similar_file(&self.path).map(|name| format!("did you mean `{name}`?"));
-        }
-        if has_too_many_files(&self.source) {
-            return Some("allow the process more open files: `ulimit -n`".to_owned());
-        }
-        if self.operation == "read" && self.source.kind() == io::ErrorKind::IsADirectory {
-            return Some("the command takes one model: name a file in the directory".to_owned());
-        }
-        let help = match self.refusal()? {
-            refusal if refusal.yields_to_force() => "`--force` replaces it anyway",
-            ReplaceRefusal::WouldLoseElements => {
-                "`--full` writes a text with all elements; `-o` names another file"
-            }
-            _ => "name another file: no file that is read or needed is replaced",
-        };
-        Some(help.to_owned())
+        file_help::of(self)
     }
-}
-
-/// The help for a path that is text of a shell, or an address.
-fn not_a_path(path: &Path) -> Option<&'static str> {
-    let name = path.to_str()?;
-    let is_scheme = |scheme: &str| {
-        !scheme.is_empty()
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-    };
-    if name.starts_with('~') {
-        return Some(
-            "the shell replaces `~` only at the beginning of a word and outside quotes: `$HOME` is the same",
-        );
-    }
-    let is_address = name.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
-    is_address.then_some("nothing is downloaded: get the file first, such as with `curl -LO URL`")
-}
-
-/// Whether the process or the system has as many open files as it may have.
-fn has_too_many_files(error: &io::Error) -> bool {
-    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
-}
-
-/// The file next to one that does not exist whose name is most probably meant.
-fn similar_file(path: &Path) -> Option<String> {
-    /// More files are not compared.
-    const MOST_FILES: usize = 10_000;
-    let name = path.file_name()?.to_str()?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?.take(MOST_FILES);
-    let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
-    // What a name says must not depend on the order of the directory.
-    let mut names: Vec<String> = names.collect();
-    names.sort_unstable();
-    let with_extension = names.iter().find(|other| other.strip_suffix(".onnx") == Some(name));
-    let found = match with_extension {
-        Some(found) => found.as_str(),
-        // Names of models share an extension, which says nothing.
-        None => onnx_schema::nearest(
-            name,
-            names.iter().map(String::as_str).filter(|other| has_similar_stem(name, other)),
-        )?,
-    };
-    Some(crate::output::shown(&path.with_file_name(found).to_string_lossy()))
-}
-
-/// Whether the names of two files are similar without their extensions.
-fn has_similar_stem(name: &str, other: &str) -> bool {
-    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_ascii_lowercase();
-    let (name, other) = (stem(name), stem(other));
-    name == other || onnx_schema::nearest(&name, std::iter::once(other.as_str())).is_some()
 }
 
 impl LibraryError for SaveError {
@@ -431,7 +377,8 @@ impl From<io::Error> for Failure {
             return Self::from(Stopped);
         }
         let limit = of_contents(&error);
-        Self::new(format_args!("cannot write to standard output: {error}"))
-            .with(&failures::FILE_NOT_WRITABLE, limit)
+        let failure = Self::new(format_args!("cannot write to standard output: {error}"))
+            .with(&failures::FILE_NOT_WRITABLE, limit);
+        Self { help: file_help::of_writing(&error), ..failure }
     }
 }

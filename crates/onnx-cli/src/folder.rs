@@ -16,9 +16,7 @@ impl CreatedFolder {
         let made = directory.ancestors().take_while(is_missing).map(Path::to_owned).collect();
         // Dropped on failure: some of the directories may have been made.
         let created = Self(made);
-        std::fs::create_dir_all(directory).map_err(|error| {
-            Failure::not_writable(format_args!("cannot create `{}`: {error}", directory.display()))
-        })?;
+        std::fs::create_dir_all(directory).map_err(|error| Failure::cannot_write(directory, error))?;
         Ok(created)
     }
 

@@ -149,10 +149,7 @@ pub(crate) fn instead(bytes: &[u8], what: &str) -> Option<Failure> {
     let content = sniff(bytes);
     let description = match content {
         Content::Text | Content::Unknown => return None,
-        // Members of a model, which no other document has.
-        Content::Json if contains(bytes, b"\"graph\"") && contains(bytes, b"\"node\"") => {
-            "this looks like a model as JSON".to_owned()
-        }
+        Content::Json if is_model_as_json(bytes) => "this looks like a model as JSON".to_owned(),
         Content::Json => return None,
         _ => content.description()?,
     };
@@ -160,6 +157,25 @@ pub(crate) fn instead(bytes: &[u8], what: &str) -> Option<Failure> {
         return None;
     }
     Some(Failure::new(format_args!("{description}, and {what} is needed")))
+}
+
+/// Whether JSON has the members of a model, which no other document has.
+fn is_model_as_json(bytes: &[u8]) -> bool {
+    contains(bytes, b"\"graph\"") && contains(bytes, b"\"node\"")
+}
+
+/// The format of a file that is a model where another kind of file is possible, by its extension or its contents.
+pub(crate) fn of_model(path: &Path, bytes: &[u8]) -> Option<Format> {
+    let of_contents = || match sniff(bytes) {
+        Content::Protobuf => Some(Format::Onnx),
+        Content::Textproto => Some(Format::Textproto),
+        Content::OnnxText => Some(Format::Onnxtxt),
+        Content::Json => is_model_as_json(bytes).then_some(Format::Json),
+        _ => None,
+    };
+    // Other documents have these extensions, too.
+    let is_shared = path.extension().is_some_and(|extension| extension == "json" || extension == "pb");
+    Format::of(path).filter(|_| !is_shared).or_else(of_contents)
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {

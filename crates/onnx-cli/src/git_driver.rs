@@ -205,7 +205,5 @@ fn append(path: &Path, before: &[u8]) -> Result<(), Failure> {
         let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
         file.write_all(format!("{start}{LINE}\n").as_bytes())
     };
-    written().map_err(|error| {
-        Failure::not_writable(format_args!("{}: cannot be written: {error}", path.display()))
-    })
+    written().map_err(|error| Failure::cannot_write(path, error))
 }

@@ -13,10 +13,15 @@ pub(crate) fn advice(name: &str, known: &[&str], none: &str, list: impl FnOnce(&
     if known.is_empty() {
         return none.to_owned();
     }
-    let mut names: Vec<String> = known.iter().take(MOST).map(|name| format!("`{}`", shown(name))).collect();
-    let more = known.len().saturating_sub(MOST);
+    list(&listed(known, MOST))
+}
+
+/// The first names, in a row.
+pub(crate) fn listed(known: &[&str], most: usize) -> String {
+    let mut names: Vec<String> = known.iter().take(most).map(|name| format!("`{}`", shown(name))).collect();
+    let more = known.len().saturating_sub(most);
     names.extend((more > 0).then(|| format!("and {more} more")));
-    list(&names.join(", "))
+    names.join(", ")
 }
 
 /// The advice for the name of an input or output (`kind`) that a model does not have.

@@ -34,6 +34,7 @@ mod exit;
 mod explain;
 mod extract;
 mod failures;
+mod file_help;
 mod find;
 mod fmt;
 mod folder;

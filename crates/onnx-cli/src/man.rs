@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
 
 use clap::{Arg, Command};
 
-use crate::args::{ManArgs, program};
+use crate::args::{ManArgs, program, usage_of};
 use crate::exit::{Failure, Outcome};
 use crate::folder::refuse_stream;
 use crate::output::{Out, shown};
@@ -28,11 +27,8 @@ pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Outcome, Failure> {
         out.bytes([page(command, &args.command).as_bytes()])?;
         return Ok(Outcome::Fine);
     };
-    let failed = |path: &Path, error: std::io::Error| {
-        Failure::not_writable(format_args!("{}: cannot be written: {error}", path.display()))
-    };
     refuse_stream(directory)?;
-    fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+    fs::create_dir_all(directory).map_err(|error| Failure::cannot_write(directory, error))?;
     let pages = pages(&program);
     for (path, text) in &pages {
         let file = directory.join(file_name(path));
@@ -44,8 +40,10 @@ pub(crate) fn run(args: &ManArgs, out: &mut Out) -> Result<Outcome, Failure> {
                 ))
                 .help("remove it, or name another directory"));
             }
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&file, error)),
-            _ => fs::write(&file, text).map_err(|error| failed(&file, error))?,
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Failure::cannot_write(&file, error));
+            }
+            _ => fs::write(&file, text).map_err(|error| Failure::cannot_write(&file, error))?,
         }
     }
     out.summary(&format!("{}: {}", plural(pages.len() as u64, "page"), directory.display()));
@@ -102,8 +100,7 @@ fn page(command: &Command, path: &[String]) -> String {
     let _ = writeln!(text, ".TH {} 1 \"\" \"onnx {version}\" \"onnx\"", roff(&title.to_uppercase()));
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let _ = writeln!(text, ".SH NAME\n{} \\- {}", roff(&title), roff(about.trim_end_matches('.')));
-    let usage = command.clone().render_usage().to_string();
-    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
+    let usage = usage_of(command);
     text.push_str(".SH SYNOPSIS\n.nf\n");
     usage.lines().for_each(|line| push_line(&mut text, line.trim_start()));
     text.push_str(".fi\n");

@@ -25,7 +25,7 @@ use crate::weights;
 
 impl LibraryError for DequantizeError {
     fn limit(&self) -> Option<&'static str> {
-        if let Self::Weight(reason) = self { reason.limit() } else { None }
+        self.limit()
     }
 }
 

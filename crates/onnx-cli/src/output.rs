@@ -79,6 +79,8 @@ pub(crate) struct Out {
     is_result: bool,
     /// The summary of a change whose result is not written yet.
     held: RefCell<Option<String>>,
+    /// The model that the next text is about, until it is named: one of several.
+    heading: RefCell<Option<String>>,
     /// Why the summary could not be written to standard output.
     unwritten: RefCell<Option<io::Error>>,
     /// How much goes to standard error in addition to the summary.
@@ -107,6 +109,7 @@ impl Out {
             brief: false,
             is_result: false,
             held: RefCell::new(None),
+            heading: RefCell::new(None),
             unwritten: RefCell::new(None),
             verbose: 0,
             start: Instant::now(),
@@ -148,6 +151,24 @@ impl Out {
     /// Whether a line for each input says everything.
     const fn is_table(&self) -> bool {
         self.collected.format.is_table()
+    }
+
+    /// Begins the report of one of several models, with its name before the first line.
+    pub(crate) fn begin(&mut self, name: &str) {
+        *self.heading.get_mut() = (!self.is_table()).then(|| name.to_owned());
+    }
+
+    /// Leaves the name of the model out, because the next line has it.
+    pub(crate) fn omit_name(&self) {
+        *self.heading.borrow_mut() = None;
+    }
+
+    /// The text, with the name of the model that it is about if it is the first of that.
+    fn headed<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.heading.borrow_mut().take() {
+            Some(name) => format!("{}\n{text}", paint(HEADING, format_args!("{}:", shown(&name)))).into(),
+            None => text.into(),
+        }
     }
 
     /// Makes the summary the result of the command: nothing is written, and the user asks what would be.
@@ -199,7 +220,7 @@ impl Out {
         if !self.is_result || !self.is_for_people() {
             return self.aside(text);
         }
-        if let Err(error) = self.write_text(text) {
+        if let Err(error) = self.write_text(&self.headed(text)) {
             self.unwritten.borrow_mut().get_or_insert(error);
         }
     }
@@ -277,7 +298,7 @@ impl Out {
 
     /// Writes text for people to standard error; there is nowhere to report a failure to.
     pub(crate) fn aside(&self, text: &str) {
-        write_aside(self.choice, self.timeout.as_ref(), text);
+        write_aside(self.choice, self.timeout.as_ref(), &self.headed(text));
     }
 
     /// The timeout of the command.
@@ -305,7 +326,8 @@ impl Out {
         }
         let advice = failure.advice(self.collected.command());
         let word = format!("error[{}]", failure.rule.id());
-        self.aside(&remark(BAD, &word, &failure.message, Some(&advice)));
+        // The message names the model.
+        write_aside(self.choice, self.timeout.as_ref(), &remark(BAD, &word, &failure.message, Some(&advice)));
     }
 
     /// Writes findings to standard error.

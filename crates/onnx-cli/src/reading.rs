@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use onnx_codec::ReadMode;
 use onnx_codec::file::{self, MAX_STREAM_BYTES};
-use onnx_types::{Execution, Interrupt, Stopped};
+use onnx_types::{Execution, Interrupt, Limits, Stopped};
 
 use crate::exit::Failure;
 use crate::format;
@@ -45,8 +45,13 @@ pub(crate) fn read_stdin(interrupt: &Interrupt) -> Result<Bytes, Failure> {
         let mut bytes = Vec::new();
         io::stdin().lock().take(MAX_STREAM_BYTES + 1).read_to_end(&mut bytes).map(|_| bytes)
     });
-    let bytes =
-        read?.map_err(|error| Failure::not_readable(format_args!("<stdin>: cannot be read: {error}")))?;
+    let bytes = read?.map_err(|error| {
+        let message = format_args!("<stdin>: cannot be read: {error}");
+        match error.kind() {
+            io::ErrorKind::OutOfMemory => Failure::exceeding(Limits::MEMORY, message),
+            _ => Failure::not_readable(message),
+        }
+    })?;
     if bytes.len() as u64 > MAX_STREAM_BYTES {
         return Err(Failure::new(format_args!("standard input gives more than {MAX_STREAM_BYTES} bytes"))
             .help("store the model in a file first"));
@@ -63,7 +68,8 @@ pub(crate) fn read_text(
     let shown = crate::output::shown(&path.to_string_lossy());
     // A file that is missing is reported when it is read.
     if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > most) {
-        return Err(Failure::new(format_args!("{shown}: the file is too large for {what}")));
+        return Err(Failure::new(format_args!("{shown}: the file is too large for {what}"))
+            .help(format!("name {what} of at most {}", crate::size::bytes(most))));
     }
     let bytes = read(path, ReadMode::Memory, interrupt)?;
     utf8(&bytes, what).map_err(|failure| failure.about(&shown))
@@ -92,7 +98,10 @@ fn in_time<T: Send + 'static>(
         // The receiver is gone after the timeout.
         let _ = sender.send(work());
     });
-    spawned.map_err(|error| Failure::new(format_args!("no thread can be made: {error}")))?;
+    spawned.map_err(|error| {
+        Failure::new(format_args!("no thread can be made: {error}"))
+            .help("allow the process more memory or threads: `ulimit -v`, `ulimit -u`")
+    })?;
     match received(&receiver, interrupt, Duration::ZERO) {
         Ok(done) => Ok(done),
         Err(Unreceived::Stopped(stopped)) => Err(stopped.into()),

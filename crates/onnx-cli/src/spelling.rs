@@ -231,8 +231,8 @@ fn with_options(line: Line) -> Line {
     new
 }
 
-/// Commands that change one model, whose second file is meant as the output.
-const WITH_OUTPUT: [&str; 8] =
+/// Commands that change one model, or each of several; a second file is meant as the output.
+pub(crate) const WITH_OUTPUT: [&str; 8] =
     ["convert", "simplify", "rewrite", "edit", "extract", "infer", "inline", "outline"];
 
 /// The command of a line that changes one model, and the positions of the words that name files for it; without the command

@@ -19,12 +19,13 @@ pub(crate) fn require_once(command: &Command) -> Result<(), Failure> {
     Err(Failure::new("only one model can come from standard input").help("write the other one to a file"))
 }
 
-/// Models that options name.
+/// Models that other arguments name.
 fn further(command: &Command) -> Option<&Path> {
     match command {
         Command::Convert(args) => args.weights_from.as_deref(),
         Command::Draw(args) => args.against.as_deref(),
         Command::View(args) => args.newer_file.as_deref(),
+        Command::Weights(args) => args.weights_file(),
         _ => None,
     }
 }

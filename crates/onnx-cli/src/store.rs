@@ -348,6 +348,9 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
             .map(|(file, data)| size::bytes(file.saturating_add(data)));
         text.push_str(&format!("; {before} -> {after} with external data"));
     }
+    if !matches!(to.effect, Effect::NoOutput(_)) {
+        out.omit_name();
+    }
     match to.effect {
         Effect::Write if is_stream(to.path) => {}
         Effect::Write => {

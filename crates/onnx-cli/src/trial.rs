@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -82,7 +82,9 @@ impl<'a> Trials<'a> {
     pub(crate) fn run(&self, model: &Model) -> Result<Trial, Failure> {
         self.model.write(&encode(model, &EncodeOptions::default())?)?;
         let words = self.words();
-        let (program, arguments) = words.split_first().ok_or_else(|| Failure::new("a command is missing"))?;
+        let (program, arguments) = words.split_first().ok_or_else(|| {
+            Failure::new("a command is missing").help("write it behind `--`: `-- COMMAND {}`")
+        })?;
         let name = shown(&program.to_string_lossy());
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null());
@@ -93,7 +95,18 @@ impl<'a> Trials<'a> {
         } else {
             command.stdout(Stdio::null()).stderr(Stdio::null());
         }
-        let cannot = |error| Failure::new(format_args!("the command `{name}` cannot be run: {error}"));
+        let cannot = |error: std::io::Error| {
+            let help = match error.kind() {
+                ErrorKind::NotFound => {
+                    "is it installed, and is its directory in `PATH`? One in this directory is `./NAME`"
+                }
+                ErrorKind::PermissionDenied => {
+                    "`chmod +x` makes a file a command; a script is an argument of its interpreter: `-- python NAME`"
+                }
+                _ => "try it on its own: `COMMAND model.onnx`",
+            };
+            Failure::new(format_args!("the command `{name}` cannot be run: {error}")).help(help)
+        };
         let mut child = command.spawn().map_err(cannot)?;
         let status = wait(&mut child, self.time, &self.interrupt).map_err(cannot)?;
         self.interrupt.check()?;

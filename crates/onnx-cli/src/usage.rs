@@ -1,8 +1,9 @@
 //! Arguments that are not valid: what is wrong, and what can be written instead.
 
+use std::any::TypeId;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
-use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+use std::num::{IntErrorKind, NonZeroU32, NonZeroU64, NonZeroUsize, ParseFloatError, ParseIntError};
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -12,6 +13,44 @@ use crate::args::Cli;
 use crate::exit::Failure;
 use crate::output::shown;
 
+/// The failure for a value that begins with a hyphen and a digit, which the parser takes for an option.
+fn negative(
+    arguments: &[OsString],
+    words: &[String],
+    command: &Command,
+    program: &Command,
+) -> Option<Failure> {
+    let is_negative = |word: &str| {
+        word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    let takes_value = |word: &String| {
+        let is_named = |argument: &&Arg| match word.strip_prefix("--") {
+            Some(long) => argument.get_long_and_visible_aliases().is_some_and(|names| names.contains(&long)),
+            None => {
+                word.len() == 2
+                    && argument.get_short() == word.strip_prefix('-').and_then(|word| word.chars().next())
+            }
+        };
+        let argument =
+            command.get_arguments().find(is_named).or_else(|| program.get_arguments().find(is_named));
+        argument.is_some_and(|argument| argument.get_action().takes_values())
+    };
+    let at = words
+        .windows(2)
+        .position(|pair| matches!(pair, [option, value] if is_negative(value) && takes_value(option)))?;
+    let (option, value) = (words.get(at)?, words.get(at + 1)?);
+    // As one word, the value is read by the parser of the option, which says what it takes.
+    let mut joined = arguments.to_vec();
+    let one = if option.starts_with("--") { format!("{option}={value}") } else { format!("{option}{value}") };
+    joined.splice(at + 1..at + 3, [OsString::from(&one)]);
+    let Err(error) = crate::args::parse(&joined) else {
+        let message = format!("`{}` is taken for an option behind `{option}`", shown(value));
+        return Some(Failure::new(message).help(format!("write `{}`", shown(&one))));
+    };
+    let failure = failure(&error, &joined);
+    failure.message.contains(&shown(value)).then_some(failure)
+}
+
 /// The failure for arguments that are not valid.
 pub(crate) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let words: Vec<String> =
@@ -20,7 +59,8 @@ pub(crate) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let (path, command) = command_of(&program, &words);
     let known = match error.kind() {
         ErrorKind::InvalidSubcommand => unknown_command(error, &path, command),
-        ErrorKind::UnknownArgument => unknown_argument(error, &program, &path, command),
+        ErrorKind::UnknownArgument => negative(arguments, &words, command, &program)
+            .or_else(|| unknown_argument(error, &program, &path, command)),
         ErrorKind::InvalidValue => invalid_value(error, &path, command),
         ErrorKind::ValueValidation => refused_value(error, &path, command),
         ErrorKind::MissingRequiredArgument => missing(error, &path, command),
@@ -121,7 +161,7 @@ fn unknown_argument(
 ) -> Option<Failure> {
     let word = text(error, ContextKind::InvalidArg)?;
     let name = path.join(" ");
-    let Some(long) = word.strip_prefix("--") else { return Some(surplus(word, path)) };
+    let Some(long) = word.strip_prefix("--") else { return Some(surplus(word, path, command)) };
     let message = format!("`{name}` has no option `{}`", shown(word));
     let all = long_names(command).into_iter().chain(long_names(program)).chain(["help", "version"]);
     let nearest = onnx_schema::nearest(long, all);
@@ -149,12 +189,8 @@ fn unknown_argument(
 }
 
 /// An argument that is neither an option nor expected.
-fn surplus(word: &str, path: &[String]) -> Failure {
+fn surplus(word: &str, path: &[String], command: &Command) -> Failure {
     let name = path.join(" ");
-    if word.parse::<f64>().is_ok() && word.starts_with('-') {
-        let message = format!("`{}` is negative, which is not taken there", shown(word));
-        return Failure::new(message).help(see(path));
-    }
     if word.starts_with('-') {
         // `-x.onnx` is reported as `-x`.
         let help =
@@ -162,7 +198,12 @@ fn surplus(word: &str, path: &[String]) -> Failure {
         return Failure::new(format_args!("`{name}` has no option `{}`", shown(word))).help(help);
     }
     let what = if Path::new(word).exists() { "file" } else { "argument" };
-    Failure::new(format_args!("`{}` is one {what} too many for `{name}`", shown(word))).help(see(path))
+    let positionals: Vec<String> = command.get_positionals().map(ToString::to_string).collect();
+    let help = match positionals.is_empty() {
+        true => format!("it takes options only; {}", see(path)),
+        false => format!("it takes `{}`; {}", positionals.join(" "), see(path)),
+    };
+    Failure::new(format_args!("`{}` is one {what} too many for `{name}`", shown(word))).help(help)
 }
 
 fn invalid_value(error: &clap::Error, path: &[String], command: &Command) -> Option<Failure> {
@@ -207,17 +248,19 @@ fn refused_value(error: &clap::Error, path: &[String], command: &Command) -> Opt
     let value = shown(text(error, ContextKind::InvalidValue)?);
     let name = option(argument);
     let source = std::error::Error::source(error)?;
-    let example = example(command, &[name]);
-    let help = example.map_or_else(|| see(path), |example| format!("for example `{example}`"));
+    let known = argument_of(command, argument);
+    let example = example(command, &[name]).map(|example| format!("for example `{example}`"));
+    let help = example.or_else(|| known.and_then(described)).unwrap_or_else(|| see(path));
     let number = |reason: &str| {
         Failure::new(format_args!("`{value}` is not a value of `{name}`: {reason}")).help(help.clone())
     };
     if let Some(error) = source.downcast_ref::<ParseIntError>() {
-        return Some(number(match error.kind() {
-            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "the number is too large",
-            IntErrorKind::Zero => "it is at least 1",
-            _ if value.starts_with('-') => "it is a whole number that is not negative",
-            _ => "it is a whole number",
+        let range = known.and_then(range).unwrap_or_default();
+        return Some(number(&match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                format!("the number is too large: it is a whole number{range}")
+            }
+            _ => format!("it is a whole number{range}"),
         }));
     }
     if source.is::<ParseFloatError>() {
@@ -225,6 +268,37 @@ fn refused_value(error: &clap::Error, path: &[String], command: &Command) -> Opt
     }
     // Parsers of arguments say what to write.
     Some(Failure::new(format_args!("`{value}` is not a value of `{name}`")).help(source.to_string()))
+}
+
+/// What an option is for, in the words of its help.
+fn described(argument: &Arg) -> Option<String> {
+    let help = argument.get_help()?.to_string();
+    let first = help.lines().next()?.trim_end_matches('.');
+    let name = argument.get_long().map(|long| format!("--{long} "));
+    Some(format!("`{}{}`: {first}", name?, placeholder(argument)))
+}
+
+/// The range of a whole number that an option takes.
+fn range(argument: &Arg) -> Option<String> {
+    let id = argument.get_value_parser().type_id();
+    let is = |other: TypeId| id == other;
+    let most = |most: u64| format!(" from 0 to {most}");
+    Some(
+        if is(TypeId::of::<NonZeroUsize>())
+            || is(TypeId::of::<NonZeroU64>())
+            || is(TypeId::of::<NonZeroU32>())
+        {
+            " from 1".to_owned()
+        } else if is(TypeId::of::<u64>()) || is(TypeId::of::<usize>()) {
+            most(u64::MAX)
+        } else if is(TypeId::of::<u32>()) {
+            most(u32::MAX.into())
+        } else if is(TypeId::of::<i64>()) {
+            format!(" from {} to {}", i64::MIN, i64::MAX)
+        } else {
+            return None;
+        },
+    )
 }
 
 fn missing(error: &clap::Error, path: &[String], command: &Command) -> Option<Failure> {

@@ -33,6 +33,7 @@ impl LibraryError for VersionError {
             Self::Imports { .. } => {
                 Some("import one version: that for which the operators were written".to_owned())
             }
+            Self::NoVersion(_, newest) => Some(format!("write a version from 1 to {newest}")),
             _ => None,
         }
     }

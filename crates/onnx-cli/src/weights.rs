@@ -18,7 +18,7 @@ use onnx_codec::{
 use onnx_ir::Model;
 use onnx_types::tensor::{DataErrorReason, DataSource, NoData, Payload, Tensor};
 use onnx_types::{ElemType, Execution, Limits};
-use onnx_weights::STRIPPED_LOCATION;
+use onnx_weights::{STRIPPED_LOCATION, is_stripped};
 
 pub(crate) use strip::generate_stripped;
 
@@ -126,11 +126,6 @@ pub(crate) fn place(loaded: &mut Loaded, to: &Placement<'_>, out: &Out) -> Resul
 
 /// What to do about weights without elements.
 const RESTORE: &str = "`onnx weights import MODEL WEIGHTS` puts the elements back, and `--generate` makes others in their place";
-
-/// Whether the elements of a tensor were stripped.
-fn is_stripped(tensor: &Tensor) -> bool {
-    tensor.is_external() && external_location(tensor).is_none()
-}
 
 /// The number of tensors whose elements were stripped.
 fn stripped(loaded: &Loaded) -> u64 {

@@ -1,11 +1,6 @@
 //! Changes of whole models. Those that change a model in place are made on a copy, and take effect all or not at all.
 
-use std::path::{Path, PathBuf};
-
 use onnxkit::codec::externalize::{InlineDataOptions as EmbedOptions, inline as embed};
-use onnxkit::codec::file::read;
-use onnxkit::compose::safetensors::{parse as parse_safetensors, parse_index};
-use onnxkit::compose::weights::{Replacement, StripOptions, replace, restore, strip, stripped_seed};
 use onnxkit::compose::{
     ComposeError, Connection, EditOptions, ExtractOptions, MergeOptions, ModelFacts, NewSize, Parts,
     ReduceError, ReduceOptions, RenameKinds, RenameRule, Selection, SizeChange, SizeTarget, SplitOptions,
@@ -31,7 +26,6 @@ use crate::graph::operand;
 use crate::inspect::main_outputs;
 use crate::json::to_py;
 use crate::lists::list_of;
-use crate::load::read_mode;
 use crate::model::{Model, Snapshot};
 use crate::work::Work;
 
@@ -459,88 +453,6 @@ pub(crate) fn size_target(model: &ir::Model, text: &str) -> Outcome<SizeTarget> 
         return Ok(SizeTarget::Axis(input, axis));
     }
     Err(Fault::argument(format!("no input has a size or an axis `{text}`; write `batch` or `ids[0]`")))
-}
-
-/// Removes the elements of weights.
-#[pyfunction]
-pub(crate) fn strip_weights<'py>(
-    py: Python<'py>,
-    model: &Bound<'py, Model>,
-    seed: u64,
-    min_elements: u64,
-    everything: bool,
-) -> PyResult<Bound<'py, PyAny>> {
-    let mut snapshot = model.get().snapshot(py)?;
-    let done = Work::default().run(py, |execution| {
-        let options = StripOptions::default()
-            .with_seed(seed)
-            .with_min_elements(min_elements)
-            .with_everything(everything);
-        let done = strip(snapshot.editable(), &options, &|_| execution.interrupt.check().is_ok());
-        execution.interrupt.check()?;
-        Ok(json!({
-            "stripped": done.stripped, "stripped_bytes": done.stripped_bytes,
-            "kept": done.kept, "kept_bytes": done.kept_bytes,
-        }))
-    })?;
-    model.get().adopt(py, snapshot)?;
-    to_py(py, &done)
-}
-
-/// Takes weights from a file of safetensors or its index; without a file, generates those that were stripped.
-#[pyfunction]
-#[pyo3(signature = (model, path, mapped=true, **options))]
-pub(crate) fn import_weights(
-    py: Python<'_>,
-    model: &Bound<'_, Model>,
-    path: Option<PathBuf>,
-    mapped: bool,
-    options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<usize> {
-    let mut snapshot = model.get().snapshot(py)?;
-    let count = Work::of(options)?.run(py, |execution| {
-        let fault =
-            |error: onnxkit::compose::weights::WeightError| Fault::limited("LoadError", error.limit(), error);
-        let model = snapshot.editable();
-        match path {
-            None => {
-                let seed = stripped_seed(model).unwrap_or_default();
-                restore(model, seed, execution).map_err(fault)
-            }
-            Some(path) => {
-                let mut found = Vec::new();
-                read_weights(&path, mapped, execution, &mut found)?;
-                replace(model, found).map_err(fault)
-            }
-        }
-    })?;
-    model.get().adopt(py, snapshot)?;
-    Ok(count)
-}
-
-fn read_weights(
-    path: &Path,
-    mapped: bool,
-    execution: &Execution,
-    found: &mut Vec<Replacement>,
-) -> Outcome<()> {
-    let fault =
-        |error: &dyn std::fmt::Display| Fault::new("LoadError", format!("{}: {error}", path.display()));
-    // The error of reading begins with the path.
-    let bytes = read(path, read_mode(mapped)).map_err(|error| Fault::new("LoadError", error.to_string()))?;
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let index = parse_index(&bytes).map_err(|error| fault(&error))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        for name in index.file_names() {
-            execution.interrupt.check()?;
-            read_weights(&folder.join(name), mapped, execution, found)?;
-        }
-        return Ok(());
-    }
-    let file = parse_safetensors(&bytes, execution.limits.tensors).map_err(|error| fault(&error))?;
-    let tensors = file.tensors().map_err(|error| fault(&error))?;
-    found.extend(tensors.into_iter().map(|(name, tensor)| Replacement::new(name, tensor)));
-    Ok(())
 }
 
 /// The smallest model that a test still accepts.

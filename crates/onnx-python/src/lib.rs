@@ -37,6 +37,7 @@ mod table;
 mod tensor;
 mod types;
 mod value;
+mod weights;
 mod work;
 
 /// The module of the extension.
@@ -46,8 +47,7 @@ mod _core {
     use crate::attr::{AttrRef, Attributes};
     #[pymodule_export]
     use crate::change::{
-        convert, extract, import_weights, inline, merge, names, outline, reach, reduce, rename, resize,
-        split, strip_weights,
+        convert, extract, inline, merge, names, outline, reach, reduce, rename, resize, split,
     };
     #[pymodule_export]
     use crate::command::main;
@@ -81,6 +81,8 @@ mod _core {
     use crate::tensor::Tensor;
     #[pymodule_export]
     use crate::value::Value;
+    #[pymodule_export]
+    use crate::weights::{import_weights, strip_weights};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

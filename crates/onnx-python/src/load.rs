@@ -55,7 +55,7 @@ fn source_in(folder: &std::path::Path, mapped: bool, execution: &Execution) -> O
 }
 
 /// The error for what is not a model; `what` begins the message about a text.
-fn load_fault(error: &LoadAnyError, what: &str) -> Fault {
+pub(crate) fn load_fault(error: &LoadAnyError, what: &str) -> Fault {
     let limit = match error {
         LoadAnyError::Text(error) => return text_fault(what, error),
         LoadAnyError::Load(onnxkit::codec::LoadError::Decode(decode)) if decode.is_out_of_memory() => {

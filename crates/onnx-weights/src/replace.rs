@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, TensorPlace};
-use onnx_types::tensor::{Tensor, TensorError};
-use onnx_types::{ElemType, Stopped};
+use onnx_types::tensor::{DataSource, Tensor, TensorError};
+use onnx_types::{ElemType, Interrupt, Stopped};
 
-use crate::list::weights;
+use crate::list::{Weight, weights};
 use crate::safetensors::SafetensorsError;
-use crate::strip::forget_seed;
+use crate::strip::{forget_seed, is_stripped};
 
 /// Why weights cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,9 @@ pub enum WeightError {
         /// Those of the replacement.
         found: String,
     },
+    /// The elements of a weight are needed, but were stripped.
+    #[error("the elements of `{}` were stripped", .0.escape_debug())]
+    Stripped(String),
     /// Values of a type cannot be generated.
     #[error("no elements are generated for `{}`: {reason}", name.escape_debug())]
     NotGenerated {
@@ -89,6 +92,30 @@ impl Replacement {
     pub fn new(name: impl Into<String>, tensor: Tensor) -> Self {
         Self { name: name.into(), tensor }
     }
+}
+
+/// The weights of a model that a function chooses, for another model with weights of the same names. Their elements are in memory,
+/// wherever they are stored.
+///
+/// # Errors
+///
+/// Returns an error if a tensor is invalid, its elements cannot be read or were stripped, or the work is interrupted.
+pub fn replacements(
+    model: &Model,
+    source: &dyn DataSource,
+    is_chosen: &dyn Fn(&Weight<'_>) -> bool,
+    interrupt: &Interrupt,
+) -> Result<Vec<Replacement>, WeightError> {
+    let mut found = Vec::new();
+    for weight in weights(model).into_iter().filter(is_chosen) {
+        interrupt.check()?;
+        if is_stripped(weight.tensor) {
+            return Err(WeightError::Stripped(weight.name));
+        }
+        let tensor = weight.load(source)?;
+        found.push(Replacement::new(weight.name, tensor));
+    }
+    Ok(found)
 }
 
 /// Gives weights other elements. Names, types, dimensions, documentation and metadata are kept. Returns the number of

@@ -112,8 +112,9 @@ fn is_removable(weight: &Weight<'_>, options: &StripOptions) -> bool {
         && (options.everything || !is_structure)
 }
 
-/// Whether the elements of a tensor were stripped.
-fn is_stripped(tensor: &Tensor) -> bool {
+/// Returns `true` if the elements of a tensor were stripped.
+#[must_use]
+pub fn is_stripped(tensor: &Tensor) -> bool {
     match tensor.payload() {
         Payload::External(data) => {
             data.location().is_ok_and(|location| location.starts_with(STRIPPED_LOCATION))

@@ -24,10 +24,14 @@ Examples:
 
 /// Reads `[DOMAIN=]VERSION`.
 pub(super) fn opset(text: &str) -> Result<(String, i64), String> {
-    match text.contains('=') {
-        true => super::opset(text),
-        false => super::opset(&format!("={text}")),
+    let (domain, version) = match text.contains('=') {
+        true => super::opset(text)?,
+        false => super::opset(&format!("={text}"))?,
+    };
+    if version < 1 {
+        return Err(format!("`{version}` is not a version: write a number from 1, such as 21"));
     }
+    Ok((domain, version))
 }
 
 /// A condition that a conversion may rely on.

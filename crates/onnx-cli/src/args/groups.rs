@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
 
 use super::{COMMON, Cli, STYLES};
+use crate::spelling::WITH_OUTPUT;
 use crate::table::has_table;
 
 /// The groups in the order of the help, with the names of their commands.
@@ -54,7 +55,32 @@ fn with_show(mut words: Vec<OsString>) -> Vec<OsString> {
 
 /// The command as users see it.
 pub(crate) fn command() -> Command {
-    brief(grouped(program()))
+    brief(grouped(with_several(program())))
+}
+
+/// The usage of a command: one that changes each of several models takes one at a time from its parser.
+pub(crate) fn usage_of(command: &Command) -> String {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
+    if WITH_OUTPUT.contains(&command.get_name()) {
+        usage.replacen("<IN>", "<IN>...", 1)
+    } else {
+        usage.to_owned()
+    }
+}
+
+/// The command with the usage of the commands that take several models.
+fn with_several(command: Command) -> Command {
+    WITH_OUTPUT.iter().fold(command, |command, name| {
+        command.mut_subcommand(*name, |subcommand| {
+            let named = subcommand.clone().bin_name(format!("onnx {name}"));
+            let template = format!(
+                "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {}\n\n{{all-args}}{{after-help}}",
+                usage_of(&named)
+            );
+            subcommand.help_template(template)
+        })
+    })
 }
 
 /// The command with its options. Subcommands without a table do not show the option for one: they refuse it.

@@ -38,7 +38,7 @@ pub(crate) enum WeightsCommand {
     Stats(StatsArgs),
     /// Write weights into a file of tensors.
     Export(ExportWeightsArgs),
-    /// Replace weights by those of a file, or generate those that were stripped.
+    /// Replace weights by those of a file or of another model, or generate those that were stripped.
     Import(ImportWeightsArgs),
     /// Remove the elements of weights, so that a model can be shared without them.
     Strip(StripArgs),
@@ -66,6 +66,14 @@ impl WeightsCommandArgs {
             WeightsCommand::Export(args) => &args.chosen.input_file,
             WeightsCommand::Import(args) => &args.input_file,
             WeightsCommand::Strip(args) => &args.chosen.input_file,
+        }
+    }
+
+    /// The file of the weights that the model gets.
+    pub(crate) fn weights_file(&self) -> Option<&Path> {
+        match &self.command {
+            WeightsCommand::Import(args) => args.weights_file.as_deref(),
+            _ => None,
         }
     }
 
@@ -235,9 +243,11 @@ pub(crate) struct ExportWeightsArgs {
 
 const IMPORT_EXAMPLES: &str = "\
 Types and dimensions must be those of the weights; everything else of the model stays. Weights
-that the file does not have stay.
+that the file does not have stay. Those of another model are found by their names, wherever it
+stores them, also in nested graphs and functions.
 
 Examples:
+  onnx weights import stripped.onnx original.onnx -o whole.onnx               from another model
   onnx weights import model.onnx weights.safetensors -o new.onnx
   onnx weights import model.onnx model.safetensors.index.json -o new.onnx     from shards
   onnx weights import model.onnx weights.npz -o new.onnx
@@ -251,10 +261,10 @@ pub(crate) struct ImportWeightsArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
-    /// A file `.safetensors`, the index of several, or an archive of NumPy (`.npz`).
+    /// Another model, a file `.safetensors`, the index of several, or an archive of NumPy (`.npz`).
     #[arg(value_name = "WEIGHTS", value_hint = ValueHint::FilePath)]
     pub(crate) weights_file: Option<PathBuf>,
-    /// Replace one weight by the tensor of a file `.npy`, `.npz`, `.pb` or `.safetensors` (repeatable).
+    /// Replace one weight by the tensor of a file `.npy`, `.npz`, `.pb` or `.safetensors`, or by that of another model (repeatable).
     #[arg(long, value_name = "NAME=FILE")]
     pub(crate) replace: Vec<String>,
     /// Generate the weights that were stripped, from the seed that the model states, unless the file has them.

@@ -8,7 +8,7 @@ use onnx_diag::Clean;
 
 use super::domain;
 use crate::exit::Failure;
-use crate::output::{DIM, HEADING, KEY, WARN, paint, shown};
+use crate::output::{DIM, HEADING, KEY, WARN, is_terminal, paint, shown};
 use crate::run::Set;
 use crate::size::{bytes, count, grouped, plural};
 
@@ -165,8 +165,11 @@ fn amount(amount: &Amount, number: fn(u64) -> String) -> String {
     }
 }
 
-/// A text that fits into a list.
+/// A text that fits into a list on a terminal. Elsewhere, it is complete.
 fn cut(text: &str) -> String {
+    if !is_terminal() {
+        return text.to_owned();
+    }
     match text.char_indices().nth(MOST_CHARS) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -60,7 +60,8 @@ fn refuse(args: &MergeArgs) -> Result<(), Failure> {
             "{} are given for {}",
             size::plural(args.prefix.len() as u64, "prefix"),
             size::plural(args.input_files.len() as u64, "model")
-        )));
+        ))
+        .help("give one for each model at most, in their order: `--prefix a_ --prefix b_`"));
     }
     Ok(())
 }

@@ -116,8 +116,7 @@ impl Table<'_> {
             return Ok(());
         };
         let name = display_name(path);
-        let failed =
-            |error: io::Error| Failure::not_writable(format_args!("{name}: cannot be written: {error}"));
+        let failed = |error: io::Error| Failure::cannot_write(path, error);
         let is_stream = is_stream(path);
         if args.force && !is_stream {
             check_replaced(path, &name)?;
@@ -257,7 +256,7 @@ impl Table<'_> {
             Destination::File(file, name) => (file.write_all(bytes), name),
             Destination::Staged(file, name) => (file.write_all(bytes), name),
         };
-        written.map_err(|error| Failure::not_writable(format_args!("{name}: cannot be written: {error}")))
+        written.map_err(|error| Failure::cannot_write(Path::new(name.as_str()), error))
     }
 }
 

@@ -1,34 +1,40 @@
-//! `onnx weights import`: weights from files, or generated ones.
+//! `onnx weights import`: weights from files, among them other models, or generated ones.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use onnx_codec::ReadMode;
+use bytes::Bytes;
+use onnx_codec::InputFiles;
 use onnx_eval::Value;
 use onnx_types::tensor::Tensor;
 use onnx_types::{Shape, Type};
 use onnx_weights::safetensors::{Safetensors, parse, parse_index};
-use onnx_weights::{Replacement, Weight, WeightError, replace, restore, stripped_seed, weights};
+use onnx_weights::{
+    Replacement, Weight, WeightError, is_stripped, replace, replacements, restore, stripped_seed, weights,
+};
 use serde_json::json;
 
-use super::place;
 use super::verbs::{chosen, report};
+use super::{RESTORE, about_data, place};
 use crate::args::{Changed, ExternalArgs, ImportWeightsArgs};
 use crate::exit::{Failure, Outcome};
-use crate::format;
-use crate::input::{Loaded, display_name, load_to_copy};
+use crate::input::{
+    Contents, DataPlace, Loaded, display_name, is_stdin, load_contents, load_to_copy, reading,
+};
 use crate::output::{Out, shown};
+use crate::part::Part;
 use crate::progress::Progress;
-use crate::reading::read;
+use crate::reading::{read, read_stdin};
 use crate::run::files::Archive;
 use crate::run::{extension, file_value};
 use crate::size::plural;
-use crate::store;
+use crate::{format, known_names, store};
 
 pub(super) fn run(args: &ImportWeightsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if args.weights_file.is_none() && args.replace.is_empty() && !args.generate {
-        return Err(Failure::new("there is nothing to import")
-            .help("name a file with weights, or use `--replace NAME=FILE` or `--generate`"));
+        return Err(Failure::new("there is nothing to import").help(
+            "name a file with weights or another model, or use `--replace NAME=FILE` or `--generate`",
+        ));
     }
     let changed = Changed { path: &args.input_file, from: args.input.from, in_place: args.in_place.in_place };
     let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
@@ -37,22 +43,28 @@ pub(super) fn run(args: &ImportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report_complete(&args.input.severity, out))?;
     let inputs = loaded.files()?;
-    let mut replacements = Vec::new();
+    let mut files = Files { args, loaded: &loaded, inputs, others: Vec::new() };
+    let mut found = Vec::new();
     if let Some(path) = &args.weights_file {
-        replacements.extend(from_file(path, args.input.mode_of_copy(), &loaded)?);
+        found.extend(files.all(path)?);
     }
     for text in &args.replace {
-        let one = from_argument(text, &loaded)?;
-        replacements.retain(|known: &Replacement| known.name != one.name);
-        replacements.push(one);
+        let one = files.of_argument(text)?;
+        found.retain(|known: &Replacement| known.name != one.name);
+        found.push(one);
     }
-    let replaced = replace(&mut loaded.model, replacements)?;
+    let Files { inputs, others, .. } = files;
+    progress.aside(|| {
+        others.into_iter().try_for_each(|mut other| other.report_complete(&args.input.severity, out))
+    })?;
+    let replaced = replace(&mut loaded.model, found)?;
     let mut generated = 0;
     if args.generate {
         let seed = args.seed.or_else(|| stripped_seed(&loaded.model)).unwrap_or_default();
         generated = restore(&mut loaded.model, seed, &loaded.execution)?;
     }
-    let item = json!({ "replaced": replaced, "generated": generated });
+    let left = progress.aside(|| mention_left(&loaded, out));
+    let item = json!({ "replaced": replaced, "generated": generated, "stripped": left });
     progress.aside(|| {
         let mut text = format!("replaced {}", plural(replaced as u64, "tensor"));
         if args.generate {
@@ -67,47 +79,165 @@ pub(super) fn run(args: &ImportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
     Ok(Outcome::Fine)
 }
 
-/// The tensors of a file, or of all files of an index.
-fn from_file(path: &Path, mode: ReadMode, loaded: &Loaded) -> Result<Vec<Replacement>, Failure> {
-    match extension(path).as_str() {
-        "npz" => return of_archive(path, loaded),
-        "npy" | "pb" => {
-            return Err(Failure::new("holds one tensor without the name of a weight")
-                .about(&display_name(path))
-                .help("name the weight: `--replace NAME=FILE`"));
+/// The files that replacements are read from.
+struct Files<'a> {
+    args: &'a ImportWeightsArgs,
+    /// The model that gets the weights.
+    loaded: &'a Loaded,
+    /// The files that the output must not replace.
+    inputs: InputFiles,
+    /// Models among the files.
+    others: Vec<Loaded>,
+}
+
+/// What a file holds.
+enum Source {
+    Model(Box<Loaded>),
+    /// A file of tensors, or an index of several.
+    Tensors(Bytes),
+}
+
+impl Files<'_> {
+    /// The tensors of a file, or of all files of an index, or the weights of a model.
+    fn all(&mut self, path: &Path) -> Result<Vec<Replacement>, Failure> {
+        match extension(path).as_str() {
+            "npz" => return of_archive(path, self.loaded),
+            "npy" => return Err(one_tensor(path)),
+            _ => {}
         }
-        "onnx" | "onnxtxt" | "textproto" => {
-            return Err(format::not_a(path, "a file of tensors").help("tensors are read from `.safetensors`, its index, and `.npz`: `onnx weights export` writes them"));
+        let about = |failure: Failure| failure.about(&display_name(path));
+        match self.open(path)? {
+            Source::Model(other) => self.of_model(*other, None),
+            Source::Tensors(_) if extension(path) == "pb" => Err(one_tensor(path)),
+            Source::Tensors(text) if extension(path) == "json" => self.of_index(path, &text),
+            Source::Tensors(bytes) => {
+                let file = parse(&bytes, self.loaded.execution.limits.tensors)
+                    .map_err(|error| about(error.into()))?;
+                tensors(&file).map_err(about)
+            }
         }
-        _ => {}
     }
-    let about = |failure: Failure, path: &Path| failure.about(&display_name(path));
-    let open = |path: &Path| -> Result<Safetensors, Failure> {
-        let bytes = read(path, mode, &loaded.execution.interrupt)?;
-        let most = loaded.execution.limits.tensors;
-        parse(&bytes, most).map_err(|error| about(error.into(), path))
-    };
-    let mut found = Vec::new();
-    let mut add = |file: &Safetensors, path: &Path| {
-        let tensors = file.tensors().map_err(|error| about(error.into(), path))?;
-        found.extend(tensors.into_iter().map(|(name, tensor)| Replacement::new(name, tensor)));
-        Ok::<(), Failure>(())
-    };
-    if extension(path) == "json" {
-        let text = read(path, ReadMode::Memory, &loaded.execution.interrupt)?;
-        let index = parse_index(&text).map_err(|error| about(error.into(), path))?;
+
+    /// Opens a file that may be a model. Models, and what looks like one, are those that other commands read.
+    fn open(&self, path: &Path) -> Result<Source, Failure> {
+        let (mode, execution) = (self.args.input.mode_of_copy(), &self.loaded.execution);
+        // Before the file is read, so that it is noticed if another one takes its place.
+        let place = DataPlace::new(path);
+        let bytes = match is_stdin(path) {
+            true => read_stdin(&execution.interrupt)?,
+            false => read(path, mode, &execution.interrupt)?,
+        };
+        let Some(format) = format::of_model(path, &bytes) else { return Ok(Source::Tensors(bytes)) };
+        let contents = Contents { name: display_name(path), bytes, place, format: Some(format), mode };
+        Ok(Source::Model(Box::new(load_contents(contents, Part::Model, &reading(execution.clone()))?)))
+    }
+
+    /// The weights of a model, or the one of a name.
+    fn of_model(&mut self, other: Loaded, only: Option<&str>) -> Result<Vec<Replacement>, Failure> {
+        let source = other.source()?;
+        let is_wanted = |weight: &Weight<'_>| only.is_none_or(|only| weight.name == only);
+        let found = replacements(&other.model, &source, &is_wanted, &self.loaded.execution.interrupt);
+        let found = found.map_err(|error| match &error {
+            WeightError::Named { .. } => about_data(error.into(), &other).about(&other.name),
+            _ => Failure::from(error).about(&other.name),
+        })?;
+        self.inputs.append(other.files()?);
+        self.others.push(other);
+        Ok(found)
+    }
+
+    fn of_index(&self, path: &Path, text: &[u8]) -> Result<Vec<Replacement>, Failure> {
+        let about = |failure: Failure, path: &Path| failure.about(&display_name(path));
+        let execution = &self.loaded.execution;
+        let index = parse_index(text).map_err(|error| about(error.into(), path))?;
         let directory = path.parent().unwrap_or(Path::new(""));
+        let mut found = Vec::new();
         for name in index.file_names() {
-            loaded.execution.interrupt.check()?;
+            execution.interrupt.check()?;
             let shard = directory.join(name);
-            let file = open(&shard)?;
+            let bytes = read(&shard, self.args.input.mode_of_copy(), &execution.interrupt)?;
+            let file =
+                parse(&bytes, execution.limits.tensors).map_err(|error| about(error.into(), &shard))?;
             index.check(name, &file).map_err(|error| about(error.into(), path))?;
-            add(&file, &shard)?;
+            found.extend(tensors(&file).map_err(|failure| about(failure, &shard))?);
         }
-        return Ok(found);
+        Ok(found)
     }
-    add(&open(path)?, path)?;
-    Ok(found)
+
+    /// Reads `NAME=FILE`.
+    fn of_argument(&mut self, text: &str) -> Result<Replacement, Failure> {
+        let malformed = || {
+            Failure::new(format_args!("`{}` is not NAME=FILE", shown(text)))
+                .help("write the name of a weight and a file: `--replace conv1.bias=bias.npy`")
+        };
+        let (name, path) = text.rsplit_once('=').ok_or_else(malformed)?;
+        let chosen = chosen(&self.loaded.model, &[name.to_owned()])?;
+        let [weight] = chosen.as_slice() else {
+            let message = format_args!("`{}` selects {}", shown(name), plural(chosen.len() as u64, "weight"));
+            return Err(Failure::new(message).help("name one weight: `onnx weights list MODEL` lists them"));
+        };
+        let tensor = self.one(Path::new(path), weight)?;
+        Ok(Replacement::new(weight.name.clone(), tensor))
+    }
+
+    /// The tensor of a file for a weight.
+    fn one(&mut self, path: &Path, weight: &Weight<'_>) -> Result<Tensor, Failure> {
+        let about = |failure: Failure| failure.about(&display_name(path));
+        if ["npy", "npz", "pb"].contains(&extension(path).as_str()) {
+            let value = file_value(path, &weight.name, Some(&ty(weight)), &self.loaded.execution)?;
+            let tensor = value.tensor().map(|tensor| Tensor::clone(tensor));
+            return tensor.ok_or_else(|| about(Failure::new("is not a tensor").help("use a tensor")));
+        }
+        let named = || Failure::new(format_args!("has no tensor `{}`", shown(&weight.name)));
+        match self.open(path)? {
+            Source::Model(other) => {
+                let found = self.of_model(*other, Some(&weight.name))?.pop();
+                let found = found.map(|replacement| replacement.tensor);
+                found.ok_or_else(|| {
+                    about(named()).help("`onnx weights list MODEL` lists the weights of a model")
+                })
+            }
+            Source::Tensors(bytes) => {
+                let file = parse(&bytes, self.loaded.execution.limits.tensors)
+                    .map_err(|error| about(error.into()))?;
+                let mut found = tensors(&file).map_err(about)?;
+                let only = if found.len() == 1 { Some(0) } else { None };
+                match found.iter().position(|one| one.name == weight.name).or(only) {
+                    Some(position) => Ok(found.swap_remove(position).tensor),
+                    None => Err(about(named()).help("a file with one tensor may have any name for it")),
+                }
+            }
+        }
+    }
+}
+
+fn one_tensor(path: &Path) -> Failure {
+    Failure::new("holds one tensor without the name of a weight")
+        .about(&display_name(path))
+        .help("name the weight: `--replace NAME=FILE`")
+}
+
+/// The tensors of a file.
+fn tensors(file: &Safetensors) -> Result<Vec<Replacement>, Failure> {
+    let found = file.tensors()?;
+    Ok(found.into_iter().map(|(name, tensor)| Replacement::new(name, tensor)).collect())
+}
+
+/// Warns of weights that have no elements after the import.
+fn mention_left(loaded: &Loaded, out: &Out) -> u64 {
+    /// More names are in the model that is written.
+    const MOST_NAMES: usize = 5;
+    let all = weights(&loaded.model);
+    let left = all.iter().filter(|weight| is_stripped(weight.tensor)).map(|weight| weight.name.as_str());
+    let left: Vec<&str> = left.collect();
+    let count = left.len() as u64;
+    if count > 0 {
+        let verb = if count == 1 { "stays" } else { "stay" };
+        let names = known_names::listed(&left, MOST_NAMES);
+        let message = format!("{} {verb} without elements: {names}", plural(count, "stripped tensor"));
+        out.warning(&message, Some(RESTORE));
+    }
+    count
 }
 
 /// The arrays of an archive of NumPy. A weight determines the element type of its array, which NumPy may lack.
@@ -132,45 +262,4 @@ fn of_archive(path: &Path, loaded: &Loaded) -> Result<Vec<Replacement>, Failure>
 /// The type of a weight.
 fn ty(weight: &Weight<'_>) -> Type {
     Type::tensor(weight.tensor.elem(), Some(Shape::known(weight.tensor.dims())))
-}
-
-/// Reads `NAME=FILE`.
-fn from_argument(text: &str, loaded: &Loaded) -> Result<Replacement, Failure> {
-    let malformed = || {
-        Failure::new(format_args!("`{}` is not NAME=FILE", shown(text)))
-            .help("write the name of a weight and a file: `--replace conv1.bias=bias.npy`")
-    };
-    let (name, path) = text.rsplit_once('=').ok_or_else(malformed)?;
-    let weights = chosen(&loaded.model, &[name.to_owned()])?;
-    let [weight] = weights.as_slice() else {
-        let message = format_args!("`{}` selects {}", shown(name), plural(weights.len() as u64, "weight"));
-        return Err(Failure::new(message).help("name one weight: `onnx weights list MODEL` lists them"));
-    };
-    let path = Path::new(path);
-    let tensor = match extension(path).as_str() {
-        "safetensors" => of_safetensors(path, &weight.name, loaded)?,
-        _ => {
-            let value = file_value(path, &weight.name, Some(&ty(weight)), &loaded.execution)?;
-            let tensor = value.tensor().map(|tensor| Tensor::clone(tensor));
-            tensor.ok_or_else(|| {
-                Failure::new("is not a tensor").about(&display_name(path)).help("use a tensor")
-            })?
-        }
-    };
-    Ok(Replacement::new(weight.name.clone(), tensor))
-}
-
-/// The tensor of a name in a file, or its only one.
-fn of_safetensors(path: &Path, name: &str, loaded: &Loaded) -> Result<Tensor, Failure> {
-    let about = |failure: Failure| failure.about(&display_name(path));
-    let bytes = read(path, ReadMode::Memory, &loaded.execution.interrupt)?;
-    let file = parse(&bytes, loaded.execution.limits.tensors).map_err(|error| about(error.into()))?;
-    let mut tensors = file.tensors().map_err(|error| about(error.into()))?;
-    let only = if tensors.len() == 1 { Some(0) } else { None };
-    let position = tensors.iter().position(|(known, _)| known == name).or(only);
-    match position {
-        Some(position) => Ok(tensors.swap_remove(position).1),
-        None => Err(about(Failure::new(format_args!("has no tensor `{}`", shown(name))))
-            .help("a file with one tensor may have any name for it")),
-    }
 }

@@ -7,10 +7,10 @@ use onnx_select::{Element, Selectors};
 use onnx_types::ElemType;
 use onnx_types::tensor::{Payload, Tensor};
 use onnx_weights::safetensors::SafetensorsError;
-use onnx_weights::{Weight, WeightError, weights};
+use onnx_weights::{Weight, WeightError, is_stripped, weights};
 use serde_json::{Value, json};
 
-use super::{export, import, is_stripped, list, refuse_stripped, show, stats, strip};
+use super::{RESTORE, export, import, list, refuse_stripped, show, stats, strip};
 use crate::args::{ChosenArgs, WeightsCommand, WeightsCommandArgs};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, load};
@@ -133,10 +133,14 @@ impl LibraryError for WeightError {
     fn help(&self) -> Option<String> {
         match self {
             _ if self.limit().is_some() => None,
-            Self::NoSuchWeight(_) => Some("`onnx weights list MODEL` lists the weights".to_owned()),
+            Self::NoSuchWeight(_) => Some(
+                "`onnx weights list MODEL` lists the weights; `onnx weights export OTHER --at NAMES -o FILE` writes some of another model"
+                    .to_owned(),
+            ),
             Self::OtherType { .. } => {
                 Some("convert the other tensor: weights keep their type and dimensions".to_owned())
             }
+            Self::Stripped(_) => Some(RESTORE.to_owned()),
             Self::Tensor(_) | Self::Named { .. } => Some(
                 "`onnx check --data MODEL` reports what is wrong; `--data-dir DIR` specifies the directory of external data"
                     .to_owned(),

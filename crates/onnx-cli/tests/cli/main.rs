@@ -32,6 +32,7 @@ mod models;
 mod names;
 mod negative_dimensions;
 mod newcomers;
+mod next_steps;
 mod number_format_inputs;
 mod number_formats;
 mod ops;

@@ -122,8 +122,6 @@ fn a_model_in_the_place_of_another_document_is_recognized() {
             ("run m.onnx --feeds m.onnx", "is a model, not a directory or an archive `.npz`"),
             ("run m.onnx --expect m.onnx", "is a model, not a directory or an archive `.npz`"),
             ("run m.onnx --feed x=m.onnx", "is a model, not a file of a value"),
-            ("weights import m.onnx m.onnx", "is a model, not a file of tensors"),
-            ("weights import m.onnx --replace w=m.onnx", "is a model, not a file of a value"),
             ("info ml.onnx", "this is an operator set document"),
             ("run ml.onnx", "`--ops FILE` loads it"),
         ],
@@ -143,7 +141,6 @@ fn a_hyphen_is_standard_input_for_models_only() {
             ("check m.onnx --ops -", only),
             ("simplify m.onnx --rules -", only),
             ("quantize m.onnx --to int8 --ranges -", only),
-            ("weights import m.onnx -", only),
             (
                 "quantize m.onnx --to int8 --seed 0 --save-ranges - -o y.onnx",
                 "`--save-ranges` takes the name of a file",

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use onnx_codec::EncodeError;
 use onnx_types::tensor::{NoData, Payload, Tensor};
-use onnx_types::{ElemType, Execution, Interrupt, Stopped};
+use onnx_types::{ElemType, Execution, Interrupt, Limits, Stopped};
 
 use super::super::show::unreadable;
 use super::PIECE;
@@ -48,7 +48,7 @@ pub(super) fn extent(bytes: &[u8], declared: Option<ElemType>) -> Result<Option<
 }
 
 pub(super) fn out_of_memory(bytes: usize) -> Failure {
-    Failure::new(format_args!("the system has no memory for {bytes} bytes")).help("use smaller arrays")
+    Failure::exceeding(Limits::MEMORY, format_args!("the system has no memory for {bytes} bytes"))
 }
 
 /// A vector with room for bytes.

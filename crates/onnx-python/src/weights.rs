@@ -1,0 +1,166 @@
+//! The elements of weights: removed, generated, and taken from files and other models.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use onnxkit::codec::file::read;
+use onnxkit::codec::{Content, sniff};
+use onnxkit::compose::safetensors::{Safetensors, SafetensorsError, parse, parse_index};
+use onnxkit::compose::weights::{
+    Replacement, StripOptions, WeightError, is_stripped, replace, replacements, restore, strip,
+    stripped_seed, weights,
+};
+use onnxkit::load_any;
+use onnxkit::types::Execution;
+use onnxkit::types::tensor::DataSource;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::json;
+
+use crate::fault::{Fault, Outcome};
+use crate::json::to_py;
+use crate::load::{load_fault, read_mode};
+use crate::model::{Model, Snapshot};
+use crate::work::Work;
+
+/// Removes the elements of weights.
+#[pyfunction]
+pub(crate) fn strip_weights<'py>(
+    py: Python<'py>,
+    model: &Bound<'py, Model>,
+    seed: u64,
+    min_elements: u64,
+    everything: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut snapshot = model.get().snapshot(py)?;
+    let done = Work::default().run(py, |execution| {
+        let options = StripOptions::default()
+            .with_seed(seed)
+            .with_min_elements(min_elements)
+            .with_everything(everything);
+        let done = strip(snapshot.editable(), &options, &|_| execution.interrupt.check().is_ok());
+        execution.interrupt.check()?;
+        Ok(json!({
+            "stripped": done.stripped, "stripped_bytes": done.stripped_bytes,
+            "kept": done.kept, "kept_bytes": done.kept_bytes,
+        }))
+    })?;
+    model.get().adopt(py, snapshot)?;
+    to_py(py, &done)
+}
+
+/// What weights are taken from.
+enum From {
+    File(PathBuf),
+    Model(Snapshot),
+}
+
+/// Takes weights from another model, a file with one, a file of safetensors or its index; without a source, generates those that were
+/// stripped. Returns the number of weights, and the names of those that are without elements.
+#[pyfunction]
+#[pyo3(signature = (model, source, mapped=true, **options))]
+pub(crate) fn import_weights(
+    py: Python<'_>,
+    model: &Bound<'_, Model>,
+    source: Option<&Bound<'_, PyAny>>,
+    mapped: bool,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(usize, Vec<String>)> {
+    let from = match source {
+        None => None,
+        Some(source) => Some(match source.cast::<Model>() {
+            Ok(other) => From::Model(other.get().snapshot(py)?),
+            Err(_) => From::File(source.extract()?),
+        }),
+    };
+    let mut snapshot = model.get().snapshot(py)?;
+    let done = Work::of(options)?.run(py, |execution| {
+        let found = match &from {
+            None => {
+                let model = snapshot.editable();
+                let seed = stripped_seed(model).unwrap_or_default();
+                let count = restore(model, seed, execution).map_err(|error| fault(&error, None))?;
+                return Ok((count, left(model)));
+            }
+            Some(From::Model(other)) => of_model(&other.model, &*other.data, None, execution)?,
+            Some(From::File(path)) => of_file(path, mapped, execution)?,
+        };
+        let model = snapshot.editable();
+        let count = replace(model, found).map_err(|error| fault(&error, None))?;
+        Ok((count, left(model)))
+    })?;
+    model.get().adopt(py, snapshot)?;
+    Ok(done)
+}
+
+/// The error for weights, or for those of a file.
+fn fault(error: &WeightError, file: Option<&Path>) -> Fault {
+    let message = match file {
+        Some(path) => format!("{}: {error}", path.display()),
+        None => error.to_string(),
+    };
+    Fault::limited("LoadError", error.limit(), message)
+}
+
+/// The names of weights without elements.
+fn left(model: &onnxkit::ir::Model) -> Vec<String> {
+    let all = weights(model).into_iter();
+    all.filter(|weight| is_stripped(weight.tensor)).map(|weight| weight.name).collect()
+}
+
+fn of_model(
+    model: &onnxkit::ir::Model,
+    data: &dyn DataSource,
+    file: Option<&Path>,
+    execution: &Execution,
+) -> Outcome<Vec<Replacement>> {
+    replacements(model, data, &|_| true, &execution.interrupt).map_err(|error| fault(&error, file))
+}
+
+fn of_file(path: &Path, mapped: bool, execution: &Execution) -> Outcome<Vec<Replacement>> {
+    let fault =
+        |error: &dyn std::fmt::Display| Fault::new("LoadError", format!("{}: {error}", path.display()));
+    // The error of reading begins with the path.
+    let bytes = read(path, read_mode(mapped)).map_err(|error| Fault::new("LoadError", error.to_string()))?;
+    let is_json = path.extension().is_some_and(|extension| extension == "json");
+    let index = is_json.then(|| parse_index(&bytes));
+    if let Some(Ok(index)) = index {
+        let (folder, mut found) = (path.parent().unwrap_or(Path::new("")), Vec::new());
+        for name in index.file_names() {
+            execution.interrupt.check()?;
+            let shard = folder.join(name);
+            let bytes = read(&shard, read_mode(mapped));
+            let bytes = bytes.map_err(|error| Fault::new("LoadError", error.to_string()))?;
+            let file = safetensors(&bytes, &shard, execution)?;
+            index.check(name, &file).map_err(|error| fault(&error))?;
+            found.extend(tensors(&file, &shard)?);
+        }
+        return Ok(found);
+    }
+    let is_model = |content| {
+        matches!(content, Content::Protobuf | Content::OnnxText | Content::Textproto | Content::Json)
+    };
+    if is_model(sniff(&bytes)) {
+        drop(bytes);
+        let loaded = load_any(path, read_mode(mapped), execution).map_err(|error| match index {
+            Some(Err(reason)) => fault(&reason),
+            _ => load_fault(&error, &path.display().to_string()),
+        })?;
+        return of_model(&loaded.model, &loaded.data, Some(path), execution);
+    }
+    tensors(&safetensors(&bytes, path, execution)?, path)
+}
+
+/// The error for a file of tensors.
+fn of_tensors(error: &SafetensorsError, path: &Path) -> Fault {
+    Fault::limited("LoadError", error.limit(), format!("{}: {error}", path.display()))
+}
+
+fn safetensors(bytes: &Bytes, path: &Path, execution: &Execution) -> Outcome<Safetensors> {
+    parse(bytes, execution.limits.tensors).map_err(|error| of_tensors(&error, path))
+}
+
+fn tensors(file: &Safetensors, path: &Path) -> Outcome<Vec<Replacement>> {
+    let tensors = file.tensors().map_err(|error| of_tensors(&error, path))?;
+    Ok(tensors.into_iter().map(|(name, tensor)| Replacement::new(name, tensor)).collect())
+}
