@@ -75,7 +75,8 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
         return Some(Err(failure.help("change it on its own: `-o DIR/NAME.onnx`")));
     }
     if let Some(missing) = missing.filter(|_| into_directory && has_several) {
-        let source = std::io::ErrorKind::NotFound.into();
+        // With the words of the system, as for one model.
+        let source = missing.metadata().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
         return Some(Err(FileError { operation: "read", path: missing.clone(), source }.into()));
     }
     // A pattern may stand for one file, which is written to the directory as several are.

@@ -66,7 +66,7 @@ fn a_next_step_is_named() {
         ("info https://example.com/m.onnx", "nothing is downloaded"),
         ("info ~/m.onnx", "`$HOME` is the same"),
         ("simplify a.onnx ~/m.onnx -o D/", "`$HOME` is the same"),
-        ("simplify a.onnx aa.onnx -o D/", "did you mean `a.onnx`?"),
+        ("simplify a.onnx A.onx -o D/", "did you mean `a.onnx`?"),
         ("run a.onnx --feeds ~/values", "`$HOME` is the same"),
         ("infer a.onnx --data-dir ~/values", "`$HOME` is the same"),
     ] {
@@ -182,9 +182,8 @@ fn formulas_are_complete_in_a_pipe() {
     assert!(run.out.contains("batch*long_name_of_size_0*long_name_of_size_1"), "{}", run.out);
 }
 
-#[test]
-fn weights_come_back_from_another_model() {
-    let text = r#"<ir_version: 10, opset_import: ["": 21, "my": 1]>
+/// Weights of the main graph, of a branch and of a function, and a constant.
+const WEIGHTS: &str = r#"<ir_version: 10, opset_import: ["": 21, "my": 1]>
 g (float[4, 4] x, bool c) => (float[4, 4] y) <float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> {
    k = Constant <value = float[16] {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1}> ()
    a = MatMul (x, w)
@@ -198,7 +197,10 @@ g (float[4, 4] x, bool c) => (float[4, 4] y) <float[4, 4] w = {1, 2, 3, 4, 5, 6,
    q = Constant <value = float[4, 4] {3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> ()
    o = Mul (i, q)
 }"#;
-    let folder = Folder::with("m.onnxtxt", text);
+
+#[test]
+fn weights_come_back_from_another_model() {
+    let folder = Folder::with("m.onnxtxt", WEIGHTS);
     folder.put("sub/readme", "");
     onnx(&folder, "convert m.onnxtxt -o m.onnx").exits(0);
     onnx(&folder, "convert m.onnxtxt -o m.json").exits(0);
@@ -219,11 +221,20 @@ g (float[4, 4] x, bool c) => (float[4, 4] y) <float[4, 4] w = {1, 2, 3, 4, 5, 6,
     onnx(&folder, "weights import st.onnx --replace w=m.onnx -o w.onnx").exits(0).says("replaced 1 tensor");
     let report = onnx(&folder, "weights import st.onnx --replace w=m.onnx --format json").exits(0).json();
     assert_eq!(report["result"]["models"][0]["stripped"], 3);
+}
 
-    // What is left without elements is named.
+#[test]
+fn weights_of_another_model_fit_or_are_named() {
+    let folder = Folder::with("m.onnxtxt", WEIGHTS);
+    folder.put("sub/readme", "");
+    onnx(&folder, "convert m.onnxtxt -o m.onnx").exits(0);
+    onnx(&folder, "convert m.onnxtxt -o sub/m.onnx --weights external=m.data --threshold 1 --all-tensors")
+        .exits(0);
+    onnx(&folder, "weights strip m.onnx -o st.onnx").exits(0);
     folder.put(
         "part.onnxtxt",
-        text.replace(" <float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}>", "")
+        WEIGHTS
+            .replace(" <float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}>", "")
             .replace("MatMul (x, w)", "MatMul (x, x)"),
     );
     onnx(&folder, "weights import st.onnx part.onnxtxt -o p.onnx")
@@ -240,7 +251,7 @@ g (float[4, 4] x, bool c) => (float[4, 4] y) <float[4, 4] w = {1, 2, 3, 4, 5, 6,
     }
     folder.put(
         "other.onnxtxt",
-        text.replace(
+        WEIGHTS.replace(
             "float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}",
             "float[4] w = {1, 2, 3, 4}",
         ),

@@ -111,7 +111,7 @@ const TYPED: &[(&str, i32, &str)] = &[
     ("check m.onnx --versoins", 2, "`onnx check` has no option `--versoins`"),
     ("convert m.onnx --to-opset 13", 2, "write `onnx convert m.onnx --opset 13`"),
     ("edit m.onnx --op-type h=Sub", 2, "write `onnx edit m.onnx --operator h=Sub`"),
-    ("run m.onnx --threads -1", 2, "`-1` is negative"),
+    ("run m.onnx --threads -1", 2, "it is a whole number from 1"),
     ("print m.onnx m.onnx", 2, "`m.onnx` is one file too many for `onnx print`"),
     ("check -x.onnx", 2, "a file whose name begins with `-` is written `./-x"),
     (

@@ -325,7 +325,7 @@ fn folders_are_tables() {
     assert!(folder.path().join("one/a.onnx").exists());
     onnx(&folder, "convert models/a.onnx models/gone.onnx -o two/")
         .exits(2)
-        .says("`models/gone.onnx` cannot be read");
+        .says("models/gone.onnx: cannot be read: No such file");
     assert!(!folder.path().join("two").exists());
     // One that fails does not end the others.
     folder.put("models/broken.onnx", "");
