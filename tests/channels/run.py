@@ -37,7 +37,7 @@ import roots
 from workspace import ROOT, Failed, environment, expect, git, run, virtual_environment
 
 # Limits of size, and of the time of `onnx --version`.
-BINARY_BYTES, WHEEL_BYTES = 20_000_000, 15_000_000
+BINARY_BYTES, WHEEL_BYTES = 20 << 20, 15 << 20
 BINARY_SECONDS, WHEEL_SECONDS = 0.010, 0.040
 
 

@@ -35,7 +35,7 @@ const PEERS: &[&str] = &["onnxslim==0.1.98", "onnxsim==0.8.1"];
 const RELEASE_TIME: &str = "315532800";
 
 /// The largest wheel that is accepted.
-const MAX_BYTES: u64 = 15_000_000;
+const MAX_BYTES: u64 = 15 << 20;
 
 /// Builds and tests. `--bench` measures instead, on a generated model and on those that are named; `--stress` runs the attacks,
 /// or those that are named.

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::workspace::{self, install_target, output};
 
 /// The largest command that is accepted.
-const MAX_BYTES: usize = 20_000_000;
+const MAX_BYTES: usize = 20 << 20;
 
 /// How the command is linked, by [`LINKER`], which needs no C compiler and links for all processors.
 ///

@@ -12,6 +12,7 @@ mod batch_normalization;
 mod calls;
 mod common_subexpression;
 mod conditional;
+mod equal_constants;
 mod feeds;
 mod figures;
 mod general;

@@ -13,7 +13,7 @@ use onnx_types::ElemType;
 
 use crate::cx::axes::{axis, product, size};
 use crate::cx::{Cx, Operand, Outcome, Stop};
-use crate::number::{Elems, Number, by_number, fit, integer_range};
+use crate::number::{Compute, Elems, Number, compute, fit, integer_range};
 use crate::ops::math::cast::round_to;
 use crate::registry::{OpKernels, Takes, eval, since};
 
@@ -59,11 +59,11 @@ impl Layout {
     }
 
     /// Calls a function for runs of neighboring elements, in order: their range, the index of the scale of the first one, and
-    /// the distance of the scales of neighbors, 0 or 1.
+    /// the distance of the scales of neighbors, 0 or 1. The function is not copied to each place that calls it.
     fn for_each_run(
         &self,
         count: usize,
-        mut run: impl FnMut(Range<usize>, usize, usize) -> Outcome,
+        run: &mut dyn FnMut(Range<usize>, usize, usize) -> Outcome,
     ) -> Outcome {
         let starts = |length: usize| (0..count).step_by(length.max(1)).enumerate();
         match *self {
@@ -123,7 +123,7 @@ impl Scaled<'_> {
     ) -> Outcome<Vec<R>> {
         let mut out = cx.buffer(values.len())?;
         let zero = |index: usize| self.zeros.map_or(0.0, |zeros| zeros[index]);
-        self.layout.for_each_run(values.len(), |range, index, step| {
+        self.layout.for_each_run(values.len(), &mut |range, index, step| {
             let values = &values[range];
             if step == 0 {
                 let (scale, zero) = (self.scales[index], zero(index));
@@ -193,7 +193,8 @@ pub(crate) fn quantize(cx: &mut Cx<'_, '_>) -> Outcome {
     }
 }
 
-/// Quantizes an operand with quotients that a function computes.
+/// Quantizes an operand with quotients that a function computes. Of the types of operands, only one is common; the values of the
+/// others become `f64` first.
 fn quantize_by(
     cx: &mut Cx<'_, '_>,
     x: &Operand,
@@ -201,30 +202,47 @@ fn quantize_by(
     scaled: &Scaled<'_>,
     quotient: impl Fn(f64, f64) -> f64,
 ) -> Outcome {
-    let ends = integer_range(to).map(|(low, high)| (low as f64, high as f64));
-    by_number!(x.elem, T => {
-        let values = cx.read::<T>(x)?;
-        match (to.bits(), ends) {
-            (Some(..=8), Ok(ends)) => {
-                let codes = scaled.map(cx, &values, |value, scale, zero| {
-                    low_bits(code(ends, quotient(value.f64(), scale), zero)) as u8
-                })?;
-                cx.put_units(0, to, &x.dims, codes)
-            }
-            (Some(16), Ok(ends)) => {
-                let codes = scaled.map(cx, &values, |value, scale, zero| {
-                    low_bits(code(ends, quotient(value.f64(), scale), zero)) as u16
-                })?;
-                cx.put_units(0, to, &x.dims, codes)
-            }
-            _ => {
-                let codes = scaled.map(cx, &values, |value, scale, zero| {
-                    quantized(to, quotient(value.f64(), scale), zero)
-                })?;
-                put_quantized(cx, to, &x.dims, &codes)
-            }
+    match compute(x.elem) {
+        Some(Compute::F32) => {
+            let values = cx.read::<f32>(x)?;
+            put_codes(cx, x, to, scaled, &values, quotient)
         }
-    })
+        Some(_) => {
+            let values = cx.read_f64(x)?;
+            put_codes(cx, x, to, scaled, &values, quotient)
+        }
+        None => Err(Stop::unsupported_type(x.elem)),
+    }
+}
+
+fn put_codes<T: Number>(
+    cx: &mut Cx<'_, '_>,
+    x: &Operand,
+    to: ElemType,
+    scaled: &Scaled<'_>,
+    values: &[T],
+    quotient: impl Fn(f64, f64) -> f64,
+) -> Outcome {
+    let ends = integer_range(to).map(|(low, high)| (low as f64, high as f64));
+    match (to.bits(), ends) {
+        (Some(..=8), Ok(ends)) => {
+            let codes = scaled.map(cx, values, |value, scale, zero| {
+                low_bits(code(ends, quotient(value.f64(), scale), zero)) as u8
+            })?;
+            cx.put_units(0, to, &x.dims, codes)
+        }
+        (Some(16), Ok(ends)) => {
+            let codes = scaled.map(cx, values, |value, scale, zero| {
+                low_bits(code(ends, quotient(value.f64(), scale), zero)) as u16
+            })?;
+            cx.put_units(0, to, &x.dims, codes)
+        }
+        _ => {
+            let codes = scaled
+                .map(cx, values, |value, scale, zero| quantized(to, quotient(value.f64(), scale), zero))?;
+            put_quantized(cx, to, &x.dims, &codes)
+        }
+    }
 }
 
 pub(crate) fn dequantize(cx: &mut Cx<'_, '_>) -> Outcome {

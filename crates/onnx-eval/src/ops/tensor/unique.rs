@@ -32,25 +32,26 @@ fn unique(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.work(x.count.saturating_mul(32))?;
     if x.elem == ElemType::String {
         let elements = cx.units::<Bytes>(&x)?;
-        return found(cx, &x, axis, lines, |a, b| elements[a].cmp(&elements[b]));
+        return found(cx, &x, axis, lines, &|a, b| elements[a].cmp(&elements[b]));
     }
     if x.elem.class() == ElemClass::Complex {
         let elements = cx.complex(&x)?;
         let compare = |(a, b): (f64, f64), (c, d): (f64, f64)| order(a, c).then(order(b, d));
-        return found(cx, &x, axis, lines, |a, b| compare(elements[a], elements[b]));
+        return found(cx, &x, axis, lines, &|a, b| compare(elements[a], elements[b]));
     }
     by_number!(x.elem, T => {
         let elements = cx.read::<T>(&x)?;
-        found(cx, &x, axis, lines, |a, b| order(elements[a], elements[b]))
+        found(cx, &x, axis, lines, &|a, b| order(elements[a], elements[b]))
     })
 }
 
+/// The result by the order of two elements. A copy for each type would be large.
 fn found(
     cx: &mut Cx<'_, '_>,
     x: &Operand,
     axis: usize,
     lines: Lines,
-    compare: impl Fn(usize, usize) -> Ordering,
+    compare: &dyn Fn(usize, usize) -> Ordering,
 ) -> Outcome {
     let offsets = || (0..lines.outer).flat_map(|o| (0..lines.inner).map(move |i| (o, i)));
     let slice = |a: usize, b: usize| {
