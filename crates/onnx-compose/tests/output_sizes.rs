@@ -5,7 +5,7 @@
 use onnx_compose::{EditOptions, NewSize, SizeChange, SizeTarget, resize};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 
-/// The model with another size, as text without spaces.
+/// The model with another size, as text without spaces and quotes.
 fn resized(text: &str, target: &str, size: &str) -> String {
     let mut model = parse_model(text, &ParseOptions::default()).unwrap();
     let target = match target {
@@ -15,7 +15,7 @@ fn resized(text: &str, target: &str, size: &str) -> String {
     let size = size.parse().map_or_else(|_| NewSize::Name(size.to_owned()), NewSize::Number);
     resize(&mut model, &[SizeChange { target, size }], &EditOptions::default()).unwrap();
     model.verify().unwrap();
-    print_model(&model, &PrintOptions::default()).unwrap().text.replace(' ', "")
+    print_model(&model, &PrintOptions::default()).unwrap().text.replace([' ', '"'], "")
 }
 
 #[test]
