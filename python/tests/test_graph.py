@@ -151,6 +151,25 @@ def test_stale_handles():
     assert "erased" in repr(relu) and "erased" in repr(value)
 
 
+def test_what_was_read_before_an_edit_is_read_again():
+    model = ox.parse(TEXT)
+    nodes = model.nodes()
+    add, relu = model.graph["b"].producer(), model.graph["y"].producer()
+    operand, kept = add.inputs[0], relu.inputs[0]
+    identity = operand.producer()
+    assert next(nodes) == identity and kept.producer() == add
+    operand.replace_all_uses_with(model.graph["x"])
+    identity.erase()
+    with pytest.raises(ox.StaleHandleError):
+        operand.producer()
+    kept.replace_all_uses_with(model.graph["x"])
+    add.erase()
+    with pytest.raises(ox.StaleHandleError):
+        kept.producer()
+    assert [node.op_type for node in nodes] == ["Relu"]
+    assert relu.inputs[0].producer() is None
+
+
 def test_models_do_not_mix():
     a, b = ox.parse(TEXT), ox.parse(TEXT)
     with pytest.raises(ox.EditError, match="another model"):

@@ -254,8 +254,12 @@ import onnxkit as ox, resource
 path = {str(tmp_path / "m.onnx")!r}
 contents = open(path, "rb").read()
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+evaluator = ox.Evaluator(ox.parse("g (float[2] x) => (float[2] y) {{ y = Neg (x) }}"), threads=64)
 resource.setrlimit(resource.RLIMIT_AS, (size + (8 << 20),) * 2)
-for work in (lambda: ox.load(path), lambda: ox.loads(contents)):
+large = path + ".large"
+with open(large, "wb") as file:
+    file.truncate(64 << 20)
+for work in (lambda: ox.load(path), lambda: ox.loads(contents), lambda: ox.load(large), lambda: evaluator.run({{"x": [1.0, 2.0]}})):
     try:
         work()
     except MemoryError as error:
@@ -264,3 +268,5 @@ for work in (lambda: ox.load(path), lambda: ox.loads(contents)):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("bytes of memory are needed") == 2
+    assert done.stdout.count("cannot be read: Cannot allocate memory") == 1
+    assert done.stdout.count("64 threads cannot be started") == 1

@@ -10,7 +10,7 @@ use onnx_compose::{
     ComposeError, ExtractOptions, MergeError, MergeOptions, Parts, RenameKinds, RenameRule, SplitOptions,
     connections_by_name, extract, merge, rename_until, split,
 };
-use onnx_ir::Model;
+use onnx_ir::{EditError, Importer, Model, Position};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::{Execution, Interrupt};
 
@@ -89,6 +89,19 @@ fn rename_ends_and_changes_nothing() {
             Err(error) => panic!("{error}"),
         }
         false
+    });
+}
+
+#[test]
+fn imports_end() {
+    let model = chain();
+    let main = model.main_graph();
+    ends_at_each_check(2 * NODES / 1024, |execution| {
+        let (mut into, mut importer) = (Model::new(), Importer::new(&model));
+        importer.set_interrupt(&execution.interrupt);
+        model.graph(main).inputs().iter().for_each(|&input| importer.map(input, None));
+        let end = Position::End(into.main_graph());
+        importer.nodes(&mut into, main, end) == Err(EditError::Stopped)
     });
 }
 

@@ -29,14 +29,16 @@ pub(crate) struct Graph {
 pub(crate) struct NodeIter {
     model: Py<Model>,
     nodes: std::vec::IntoIter<NodeId>,
+    /// When all of them were in the model.
+    moment: u64,
     /// The thread that iterates, and the edits of others when it began.
     owner: ThreadId,
     foreign_edits: u64,
 }
 
 impl NodeIter {
-    pub(crate) fn new(model: Py<Model>, nodes: Vec<NodeId>, foreign_edits: u64) -> Self {
-        Self { model, nodes: nodes.into_iter(), owner: std::thread::current().id(), foreign_edits }
+    pub(crate) fn new(model: Py<Model>, nodes: Vec<NodeId>, moment: u64, foreign_edits: u64) -> Self {
+        Self { model, nodes: nodes.into_iter(), moment, owner: std::thread::current().id(), foreign_edits }
     }
 }
 
@@ -51,7 +53,10 @@ impl NodeIter {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Node>> {
-        let Self { model, nodes, owner, foreign_edits } = self;
+        let Self { model, nodes, moment, owner, foreign_edits } = self;
+        if model.get().moment() == *moment {
+            return Ok(nodes.next().map(|id| Node { model: model.clone_ref(py), id }));
+        }
         let next = model.get().read(py, |inner| {
             let thread = inner.is_edited().then(|| std::thread::current().id());
             if thread.is_some_and(|thread| thread != *owner) {
@@ -210,14 +215,13 @@ impl Graph {
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<NodeIter> {
-        let (nodes, edits) = self.model.get().read(py, |inner| {
+        let shared = self.model.get();
+        let (nodes, moment, edits) = shared.read(py, |inner| {
             alive(&inner.model, self.id)?;
-            Ok((
-                inner.model.nodes(self.id).collect::<Vec<_>>(),
-                inner.foreign_edits(std::thread::current().id()),
-            ))
+            let nodes: Vec<_> = inner.model.nodes(self.id).collect();
+            Ok((nodes, shared.moment(), inner.foreign_edits(std::thread::current().id())))
         })?;
-        Ok(NodeIter::new(self.model.clone_ref(py), nodes, edits))
+        Ok(NodeIter::new(self.model.clone_ref(py), nodes, moment, edits))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -283,7 +287,7 @@ impl Graph {
         })?;
         let dict = PyDict::new(py);
         for (name, id) in found {
-            dict.set_item(name, Value { model: self.model.clone_ref(py), id })?;
+            dict.set_item(name, Value::new(self.model.clone_ref(py), id))?;
         }
         Ok(PyMappingProxy::new(py, dict.as_mapping()))
     }
@@ -306,7 +310,7 @@ impl Graph {
             Ok(inner.model.find_value(self.id, &text))
         })?;
         let id = found.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(text))?;
-        Ok(Value { model: self.model.clone_ref(py), id })
+        Ok(Value::new(self.model.clone_ref(py), id))
     }
 
     fn __contains__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
@@ -409,7 +413,7 @@ impl Graph {
             }
             Ok(model.add_graph_input(self.id, name, ty))
         })?;
-        Ok(Value { model: self.model.clone_ref(py), id })
+        Ok(Value::new(self.model.clone_ref(py), id))
     }
 
     /// Makes a value an output of the graph.
@@ -448,7 +452,7 @@ impl Graph {
             };
             Ok(model.add_initializer(self.id, name, tensor))
         })?;
-        Ok(Value { model: self.model.clone_ref(py), id })
+        Ok(Value::new(self.model.clone_ref(py), id))
     }
 
     /// Erases nodes with their outputs. A node whose outputs are used is refused.
@@ -507,7 +511,7 @@ impl Graph {
 impl Graph {
     /// A tuple: an edit of a list that is a copy would be lost without a word.
     fn values_of<'py>(&self, py: Python<'py>, values: Vec<ValueId>) -> PyResult<Bound<'py, PyTuple>> {
-        let values = values.into_iter().map(|id| Value { model: self.model.clone_ref(py), id });
+        let values = values.into_iter().map(|id| Value::new(self.model.clone_ref(py), id));
         Ok(list_of(py, values)?.to_tuple())
     }
 }

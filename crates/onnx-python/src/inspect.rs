@@ -219,7 +219,7 @@ impl Inference {
         let graphs = self.at.graphs_in(self.at.main_graph());
         let values = graphs.flat_map(|graph| self.at.definitions(graph));
         let values = values.filter(|&value| !self.types.gaps(value).is_empty());
-        values.map(|id| Value { model: self.model.clone_ref(py), id }).collect()
+        values.map(|id| Value::new(self.model.clone_ref(py), id)).collect()
     }
 
     /// Why parts of the type of a value are not known: one entry for each part.
@@ -438,7 +438,7 @@ pub(crate) fn find<'py>(
     let model = model.unbind();
     let object = |element| match element {
         Element::Node(id) => Node { model: model.clone_ref(py), id }.into_bound_py_any(py),
-        Element::Value(id) => Value { model: model.clone_ref(py), id }.into_bound_py_any(py),
+        Element::Value(id) => Value::new(model.clone_ref(py), id).into_bound_py_any(py),
         Element::Graph(id) => crate::graph::Graph { model: model.clone_ref(py), id }.into_bound_py_any(py),
     };
     elements.into_iter().map(object).collect()

@@ -61,6 +61,11 @@ pub(crate) fn load_fault(error: &LoadAnyError, what: &str) -> Fault {
         LoadAnyError::Load(onnxkit::codec::LoadError::Decode(decode)) if decode.is_out_of_memory() => {
             return Fault::memory(error);
         }
+        LoadAnyError::Load(onnxkit::codec::LoadError::File(file))
+            if file.source.kind() == std::io::ErrorKind::OutOfMemory =>
+        {
+            return Fault::memory(error);
+        }
         LoadAnyError::Load(onnxkit::codec::LoadError::Decode(error)) => error.limit(),
         LoadAnyError::Format(error) => error.limit(),
         LoadAnyError::Load(_) | _ => None,

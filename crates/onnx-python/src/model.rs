@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::ThreadId;
 
@@ -97,6 +98,8 @@ impl Snapshot {
 #[pyclass(frozen, weakref, module = "onnxkit")]
 pub(crate) struct Model {
     inner: RwLock<Inner>,
+    /// Changes when an edit begins, so that what was read before still holds without the lock if it is the same.
+    moment: AtomicU64,
     strings: Mutex<Vec<Option<Py<PyString>>>>,
 }
 
@@ -114,7 +117,7 @@ impl Model {
     fn shared(model: Arc<ir::Model>, data: Arc<dyn DataSource>, folder: Option<PathBuf>) -> Self {
         let (findings, editors) = (Arc::default(), Vec::new());
         let inner = Inner { model, data, folder, findings, edits: 0, editors, is_broken: false };
-        Self { inner: RwLock::new(inner), strings: Mutex::default() }
+        Self { inner: RwLock::new(inner), moment: AtomicU64::new(0), strings: Mutex::default() }
     }
 
     /// Asks the model a short question.
@@ -134,6 +137,11 @@ impl Model {
         }
     }
 
+    /// A number that is another one after each edit. What was read together with it is still so as long as it is the same.
+    pub(crate) fn moment(&self) -> u64 {
+        self.moment.load(Ordering::Acquire)
+    }
+
     /// Makes a short edit.
     pub(crate) fn write<T>(
         &self,
@@ -146,6 +154,7 @@ impl Model {
                 Ok(Err(broken()))
             } else {
                 inner.count_edit();
+                self.moment.fetch_add(1, Ordering::AcqRel);
                 let result = catch_unwind(AssertUnwindSafe(|| edit(Arc::make_mut(&mut inner.model))));
                 inner.is_broken = result.is_err();
                 result
@@ -179,6 +188,7 @@ impl Model {
             return Err(Fault::edit(message).into());
         }
         inner.count_edit();
+        self.moment.fetch_add(1, Ordering::AcqRel);
         inner.model = snapshot.model;
         inner.data = snapshot.data;
         Ok(())
@@ -246,12 +256,12 @@ impl Model {
     /// were erased are skipped. Edits of other threads end it with an error.
     fn nodes(slf: Bound<'_, Self>) -> PyResult<NodeIter> {
         let py = slf.py();
-        let (nodes, edits) = slf.get().read(py, |inner| {
+        let (nodes, moment, edits) = slf.get().read(py, |inner| {
             let model = &inner.model;
-            let graph = model.main_graph();
-            Ok((model.nodes_in(graph).collect::<Vec<_>>(), inner.foreign_edits(std::thread::current().id())))
+            let nodes: Vec<_> = model.nodes_in(model.main_graph()).collect();
+            Ok((nodes, slf.get().moment(), inner.foreign_edits(std::thread::current().id())))
         })?;
-        Ok(NodeIter::new(slf.unbind(), nodes, edits))
+        Ok(NodeIter::new(slf.unbind(), nodes, moment, edits))
     }
 
     /// The bodies of the functions of the model.

@@ -62,7 +62,7 @@ impl Node {
         values: SmallVec<[Option<ir::ValueId>; 8]>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         // Made without the lock: new objects can let Python collect garbage, and so run any code.
-        let value = |id: Option<ir::ValueId>| id.map(|id| Value { model: self.model.clone_ref(py), id });
+        let value = |id: Option<ir::ValueId>| id.map(|id| Value::new(self.model.clone_ref(py), id));
         PyTuple::new(py, values.into_iter().map(value))
     }
 }
@@ -145,8 +145,18 @@ impl Node {
     /// The operands; `None` for one that is left out.
     #[getter]
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let values = self.read(py, |_, node| Ok(node.inputs().collect()))?;
-        self.values_of(py, values)
+        type Made = (ir::ValueId, Option<NodeId>);
+        let shared = self.model.get();
+        let (values, moment) = self.read(py, |inner, node| {
+            let made = |id: ir::ValueId| (id, inner.model.value(id).producer());
+            let values: SmallVec<[Option<Made>; 8]> = node.inputs().map(|id| id.map(made)).collect();
+            Ok((values, shared.moment()))
+        })?;
+        // Made without the lock: new objects can let Python collect garbage, and so run any code.
+        let value = |made: Option<Made>| {
+            made.map(|(id, producer)| Value::at(self.model.clone_ref(py), id, (moment, producer)))
+        };
+        PyTuple::new(py, values.into_iter().map(value))
     }
 
     /// The results; `None` for one that is left out.

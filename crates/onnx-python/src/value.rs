@@ -20,7 +20,13 @@ use crate::types::{DimText, dims_of_py, dims_to_py, texts_of_dims, type_of_text,
 pub(crate) struct Value {
     pub(crate) model: Py<Model>,
     pub(crate) id: ValueId,
+    /// The node that made the value at a moment of the model, which most loops over nodes ask for next.
+    producer: Option<NodeId>,
+    moment: u64,
 }
+
+/// A moment that no model has.
+const NEVER: u64 = u64::MAX;
 
 /// The value, if it is still in the model.
 pub(crate) fn alive(model: &ir::Model, value: ValueId) -> Outcome<&ir::Value> {
@@ -28,6 +34,15 @@ pub(crate) fn alive(model: &ir::Model, value: ValueId) -> Outcome<&ir::Value> {
 }
 
 impl Value {
+    pub(crate) const fn new(model: Py<Model>, id: ValueId) -> Self {
+        Self { model, id, producer: None, moment: NEVER }
+    }
+
+    /// A value with the node that makes it at a moment.
+    pub(crate) const fn at(model: Py<Model>, id: ValueId, (moment, producer): (u64, Option<NodeId>)) -> Self {
+        Self { model, id, producer, moment }
+    }
+
     fn read<T>(
         &self,
         py: Python<'_>,
@@ -161,7 +176,10 @@ impl Value {
 
     /// The node that makes the value.
     fn producer(&self, py: Python<'_>) -> PyResult<Option<Node>> {
-        let node = self.read(py, |_, value| Ok(value.producer()))?;
+        let node = match self.moment == self.model.get().moment() {
+            true => self.producer,
+            false => self.read(py, |_, value| Ok(value.producer()))?,
+        };
         Ok(node.map(|id| self.node(py, id)))
     }
 

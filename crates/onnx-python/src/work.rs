@@ -204,7 +204,8 @@ impl Work {
         }
         self.run(py, |execution| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let pool = pool.map_err(|error| Fault::argument(format!("{threads} threads: {error}")))?;
+            let pool =
+                pool.map_err(|error| Fault::memory(format!("{threads} threads cannot be started: {error}")))?;
             let mut result = None;
             pool.in_place_scope(|scope| {
                 let (done, wait) = std::sync::mpsc::channel::<()>();

@@ -48,7 +48,7 @@ pub fn unquantized(
         InferOptions::default().with_registry(registry).with_data(data).with_execution(execution.clone());
     let inference = infer(model, &known);
     let mut types = Types::default();
-    collect_types(model, model.main_graph(), &inference, &mut types);
+    collect_types(model, model.main_graph(), &inference, &mut types, &execution.interrupt).ok()?;
     let elem = |value: ValueId| types.get(&value).and_then(inner_elem);
     let is_other =
         |elem: &ElemType| matches!(elem, ElemType::Float16 | ElemType::Bfloat16 | ElemType::Double);

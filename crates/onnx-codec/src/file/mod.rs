@@ -67,7 +67,7 @@ pub enum ReadMode {
     #[default]
     Memory,
     /// The file is mapped: opening takes no time and no memory, and contents are read on access. Up to [`SMALL_FILE`]
-    /// bytes, they are read at once, which is faster than page by page.
+    /// bytes, they are read at once.
     ///
     /// The caller must guarantee that no other process truncates or overwrites the file while any of the bytes are in
     /// use: truncation ends the process when it accesses a missing page, overwriting changes bytes that were checked.
@@ -145,9 +145,9 @@ impl FileError {
     }
 }
 
-/// The maximum size of a file that is mapped with all its pages, 16 MiB: a model without large weights is read
-/// completely.
-pub const SMALL_FILE: u64 = 16 << 20;
+/// The maximum size of a file that is mapped with all its pages, 64 KiB: what systems map at the first access anyway. Of larger files,
+/// the pages of weights would be most of what opening them costs.
+pub const SMALL_FILE: u64 = 64 << 10;
 
 /// The most that is read from what has no size, such as a pipe: the most that other readers take for a model.
 pub const MAX_STREAM_BYTES: u64 = i32::MAX as u64;

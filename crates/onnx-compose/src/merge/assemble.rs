@@ -46,6 +46,7 @@ pub(super) fn assemble(
     info::versions(parts, &mut importers, &mut merged.model);
     info::describe(parts, &mut importers, merged)?;
     for (importer, targets) in importers.iter_mut().zip(dims) {
+        importer.set_interrupt(interrupt);
         for (from, target) in targets {
             let to = match target {
                 Target::Known(size) => Dim::Known(*size),
@@ -221,6 +222,7 @@ impl Work<'_> {
                 let name = Quoted(from.str(from.value(value).name())).to_string();
                 MergeError::Model { model: index, reason: format!("nothing defines {name}") }
             }
+            EditError::Stopped => Stopped.into(),
             source => MergeError::Import { model: index, source },
         };
         let mut contents = Contents::default();

@@ -9,6 +9,7 @@ mod values;
 use std::fmt;
 
 use onnx_diag::Quoted;
+use onnx_types::Stopped;
 
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
@@ -58,6 +59,8 @@ pub enum EditError {
         /// The graph.
         graph: GraphId,
     },
+    /// An interrupt ended the work: see [`Importer::set_interrupt`](crate::Importer::set_interrupt).
+    Stopped,
 }
 
 impl EditError {
@@ -160,6 +163,7 @@ impl fmt::Display for ShowEditError<'_> {
             EditError::IntoItself { node, graph } => {
                 write!(f, "{} cannot move into {}, which is part of it", self.node(node), self.graph(graph))
             }
+            EditError::Stopped => write!(f, "{Stopped}"),
         }
     }
 }

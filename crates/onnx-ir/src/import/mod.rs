@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_types::tensor::NoData;
-use onnx_types::{Dim, FieldForms, Symbol};
+use onnx_types::{Dim, FieldForms, Interrupt, Stopped, Symbol, Watch};
 use slotmap::SparseSecondaryMap;
 
 use crate::attr::{AttrExtra, AttrValue, Attribute};
@@ -23,6 +23,9 @@ use crate::value::{Def, Value};
 
 /// The copies of the graphs that are nested in one. Its cost is theirs, whatever the size of the model.
 type Copies = SparseSecondaryMap<GraphId, GraphId, RandomState>;
+
+/// Values and nodes between two checks of the interrupt.
+const WATCHED: u64 = 1 << 10;
 
 /// Copies parts of one model into another.
 ///
@@ -61,6 +64,8 @@ pub struct Importer<'a> {
     made: Vec<ValueId>,
     /// Number of values and graphs that an anonymous import has made; `None` if names are imported.
     anonymous: Option<usize>,
+    /// Ends imports of many nodes.
+    watch: Watch,
 }
 
 /// The imported part.
@@ -105,6 +110,7 @@ impl<'a> Importer<'a> {
             attributes: None,
             made: Vec::new(),
             anonymous: None,
+            watch: Watch::silent(&Interrupt::NEVER, WATCHED),
         }
     }
 
@@ -117,6 +123,12 @@ impl<'a> Importer<'a> {
     #[must_use]
     pub fn anonymous(from: &'a Model) -> Self {
         Self { anonymous: Some(0), ..Self::new(from) }
+    }
+
+    /// Lets an interrupt end imports with [`EditError::Stopped`]. The receiving model then has a part of the values and nodes, which nothing
+    /// refers to: drop it.
+    pub fn set_interrupt(&mut self, interrupt: &Interrupt) {
+        self.watch = Watch::silent(interrupt, WATCHED);
     }
 
     /// Lets operands `from` become `to`, or be omitted.
@@ -266,7 +278,8 @@ impl<'a> Importer<'a> {
         let start = self.made.len();
         let filled = self.fill(into, source, copy);
         let made = self.made.split_off(start);
-        if filled.is_err() {
+        // What is left of work that was stopped is not removed: that would take as long.
+        if filled.is_err() && filled != Err(EditError::Stopped) {
             into.drop_graphs(vec![copy]);
             erase_unresolved(into, made)?;
         }
@@ -295,7 +308,7 @@ impl<'a> Importer<'a> {
         // Inner graphs are filled before the nodes that own them are made.
         for &(source, copy) in pairs.iter().rev() {
             let made = self.contents(into, source, copy, &copies);
-            if made.is_err() {
+            if made.is_err() && made != Err(EditError::Stopped) {
                 // Those that are owned by now go with their owners.
                 let detached = copies
                     .values()
@@ -326,6 +339,7 @@ impl<'a> Importer<'a> {
             }
         }
         for node in source.nodes(from) {
+            self.watch.work(1)?;
             for &output in from.node(node).outputs().iter().flatten() {
                 self.value(into, output, copy, false);
             }
@@ -391,6 +405,7 @@ impl<'a> Importer<'a> {
     ) -> Result<(), EditError> {
         let from = self.from;
         for node in source.nodes(from) {
+            self.watch.work(1)?;
             self.make_node(into, node, copy, copies)?;
         }
         if let Source::Graph(graph) = source {
@@ -506,6 +521,12 @@ impl<'a> Importer<'a> {
             forms: annotation.forms,
             unknown: annotation.unknown.clone(),
         }
+    }
+}
+
+impl From<Stopped> for EditError {
+    fn from(Stopped: Stopped) -> Self {
+        Self::Stopped
     }
 }
 

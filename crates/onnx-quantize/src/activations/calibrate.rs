@@ -84,7 +84,7 @@ pub(crate) fn calibrate_with(
     if samples.count() == 0 {
         return Err(CalibrateError::NoSamples);
     }
-    let candidates = Candidates::find(model, options.table, options);
+    let candidates = Candidates::find(model, options.table, options)?;
     let values = candidates.watched(model);
     if values.is_empty() {
         // Runs can take long.

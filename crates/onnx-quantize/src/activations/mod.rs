@@ -298,7 +298,7 @@ impl<'a> Work<'a> {
         let granularity = if options.per_channel { Granularity::Channel } else { Granularity::Tensor };
         require_version(model, main, to.elem, Granularity::Tensor)?;
         require_version(model, main, weights.elem, granularity)?;
-        let candidates = Candidates::find(model, table, options);
+        let candidates = Candidates::find(model, table, options)?;
         let mut stay = Stay::default();
         for &node in options.except {
             stay.insert(node, StayReason::Selection);

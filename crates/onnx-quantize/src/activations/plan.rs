@@ -7,8 +7,8 @@ use onnx_compose::{Quantization, Scales};
 use onnx_ir::{Callee, Model, Node, NodeId, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, infer};
-use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, Tensor};
+use onnx_types::{ElemType, Stopped};
 
 use super::StaticOptions;
 use super::groups::Groups;
@@ -39,14 +39,18 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    pub(crate) fn find(model: &Model, table: &Quantization, options: &StaticOptions<'_>) -> Self {
+    pub(crate) fn find(
+        model: &Model,
+        table: &Quantization,
+        options: &StaticOptions<'_>,
+    ) -> Result<Self, Stopped> {
         let known = InferOptions::default()
             .with_registry(options.registry)
             .with_data(options.data)
             .with_execution(options.execution.clone());
         let inference = infer(model, &known);
         let mut types = Types::default();
-        collect_types(model, model.main_graph(), &inference, &mut types);
+        collect_types(model, model.main_graph(), &inference, &mut types, &options.execution.interrupt)?;
         let mut kept = Kept::default();
         let _ = keep_indices(model, &types, &[], &mut kept);
         let is_float = |value: ValueId| types.get(&value).and_then(inner_elem) == Some(ElemType::Float);
@@ -75,7 +79,7 @@ impl Candidates {
                 all.push(Candidate { node, scales: row.scales, operands: new, results, bias });
             }
         }
-        Self { all }
+        Ok(Self { all })
     }
 
     /// The values whose ranges matter: operands, results, and the results of activations behind them.

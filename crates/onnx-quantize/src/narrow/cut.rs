@@ -9,6 +9,8 @@ pub(crate) const UNLIMITED: u64 = 1 << 40;
 
 /// Paths between two checks of the interrupt.
 const WATCHED_PATHS: u64 = 16;
+/// Nodes of the network between two checks.
+const WATCHED_NODES: u64 = 1 << 12;
 
 /// A network of numbered nodes with directed edges.
 pub(crate) struct Network {
@@ -46,7 +48,8 @@ impl Network {
         interrupt: &Interrupt,
     ) -> Result<Vec<bool>, Stopped> {
         let mut watch = Watch::silent(interrupt, WATCHED_PATHS);
-        while let Some(levels) = self.levels(source, sink) {
+        let mut nodes = Watch::silent(interrupt, WATCHED_NODES);
+        while let Some(levels) = self.levels(source, sink, &mut nodes)? {
             watch.check()?;
             let mut next = vec![0; self.edges_of.len()];
             while self.augment(source, sink, &levels, &mut next) {
@@ -58,6 +61,7 @@ impl Network {
         reaches[sink] = true;
         let mut open = VecDeque::from([sink]);
         while let Some(node) = open.pop_front() {
+            nodes.work(1)?;
             for &edge in &self.edges_of[node] {
                 let (other, _) = self.edges[edge];
                 // The reverse of an edge of this node leads to it.
@@ -71,11 +75,12 @@ impl Network {
     }
 
     /// The distance of each node from the source; `None` if the sink cannot be reached.
-    fn levels(&self, source: usize, sink: usize) -> Option<Vec<usize>> {
+    fn levels(&self, source: usize, sink: usize, watch: &mut Watch) -> Result<Option<Vec<usize>>, Stopped> {
         let mut levels = vec![usize::MAX; self.edges_of.len()];
         levels[source] = 0;
         let mut open = VecDeque::from([source]);
         while let Some(node) = open.pop_front() {
+            watch.work(1)?;
             for &edge in &self.edges_of[node] {
                 let (target, capacity) = self.edges[edge];
                 if capacity > 0 && levels[target] == usize::MAX {
@@ -84,7 +89,7 @@ impl Network {
                 }
             }
         }
-        (levels[sink] != usize::MAX).then_some(levels)
+        Ok((levels[sink] != usize::MAX).then_some(levels))
     }
 
     /// Sends flow along one shortest path, if there is one.

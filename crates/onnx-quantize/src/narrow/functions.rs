@@ -8,11 +8,14 @@ use onnx_ir::{
 };
 use onnx_schema::{AttrKind, Registry};
 use onnx_shape_infer::{InferOptions, Inference, infer, infer_function};
-use onnx_types::{Shape, Symbol, Type};
+use onnx_types::{Interrupt, Shape, Stopped, Symbol, Type, Watch};
 
 use super::slots::Kept;
 use super::want::WideReason;
 use crate::types::{inner_elem, with_elem};
+
+/// Values between two checks of the interrupt.
+const WATCHED_VALUES: u64 = 1 << 12;
 
 /// The types of values.
 pub(crate) type Types = HashMap<ValueId, Type, RandomState>;
@@ -29,19 +32,21 @@ pub(crate) struct Typed {
 ///
 /// # Errors
 ///
-/// Returns an error if a function cannot be copied.
+/// Returns an error if a function cannot be copied, or the work must end.
 pub(crate) fn specialize(
     model: &mut Model,
     options: &InferOptions<'_>,
     kept: &mut Kept,
 ) -> Result<Typed, EditError> {
+    let interrupt = &options.execution.interrupt;
     let inference = infer(model, options);
-    if let Some((typed, all_kept)) = uniform(model, &inference, options.registry, kept) {
+    interrupt.check()?;
+    if let Some((typed, all_kept)) = uniform(model, &inference, options, kept)? {
         *kept = all_kept;
         return Ok(typed);
     }
     let mut typed = Typed { types: Types::default(), functions: Vec::new() };
-    collect(model, model.main_graph(), &inference, &mut typed.types);
+    collect(model, model.main_graph(), &inference, &mut typed.types, interrupt)?;
     let mut known: HashMap<(FunctionId, String), FunctionId, RandomState> = HashMap::default();
     let mut is_original_taken: HashMap<FunctionId, bool, RandomState> = HashMap::default();
     let mut open = vec![model.main_graph()];
@@ -61,7 +66,7 @@ pub(crate) fn specialize(
             let attributes: Vec<Attribute> = model.node(node).attributes().to_vec();
             let found = infer_function(model, target, &given, &attributes, options);
             let body = model.function(target).body();
-            collect(model, body, &found, &mut typed.types);
+            collect(model, body, &found, &mut typed.types, interrupt)?;
             if let Some(reason) = reason {
                 let nodes: Vec<NodeId> = model.nodes_in(body).collect();
                 nodes.into_iter().for_each(|node| _ = kept.insert(node, reason));
@@ -76,19 +81,25 @@ pub(crate) fn specialize(
 /// The types of a model in which no function needs a copy, and the kept nodes with those of functions that they call. `None` if one needs a
 /// copy, or if a type is not known in all calls. One inference knows the types of all calls then; one for each function would visit
 /// the functions that it calls once more.
-fn uniform(model: &Model, inference: &Inference, registry: &Registry, kept: &Kept) -> Option<(Typed, Kept)> {
+fn uniform(
+    model: &Model,
+    inference: &Inference,
+    options: &InferOptions<'_>,
+    kept: &Kept,
+) -> Result<Option<(Typed, Kept)>, Stopped> {
+    let interrupt = &options.execution.interrupt;
     let mut typed = Typed { types: Types::default(), functions: Vec::new() };
-    collect(model, model.main_graph(), inference, &mut typed.types);
+    collect(model, model.main_graph(), inference, &mut typed.types, interrupt)?;
     let mut kept = kept.clone();
     let mut known: HashMap<FunctionId, String, RandomState> = HashMap::default();
     let mut open = vec![model.main_graph()];
     while let Some(root) = open.pop() {
-        for (node, function) in calls(model, root, registry) {
+        for (node, function) in calls(model, root, options.registry) {
             let reason = kept.get(&node).copied();
             let text = signature(model, node, &typed.types, reason).1;
             if let Some(before) = known.get(&function) {
                 if *before != text {
-                    return None;
+                    return Ok(None);
                 }
                 continue;
             }
@@ -96,9 +107,9 @@ fn uniform(model: &Model, inference: &Inference, registry: &Registry, kept: &Kep
             let body = model.function(function).body();
             let results = model.nodes_in(body).flat_map(|node| model.node(node).outputs().iter().flatten());
             if !results.copied().all(|value| inference.type_of(model, value).is_some()) {
-                return None;
+                return Ok(None);
             }
-            collect(model, body, inference, &mut typed.types);
+            collect(model, body, inference, &mut typed.types, interrupt)?;
             if let Some(reason) = reason {
                 kept.extend(model.nodes_in(body).map(|node| (node, reason)));
             }
@@ -106,7 +117,7 @@ fn uniform(model: &Model, inference: &Inference, registry: &Registry, kept: &Kep
             open.push(body);
         }
     }
-    Some((typed, kept))
+    Ok(Some((typed, kept)))
 }
 
 /// The nodes of a graph and of those nested in it that call functions of the model.
@@ -169,18 +180,32 @@ fn shapeless(ty: &Type) -> Type {
 }
 
 /// Adds the types of the values of a graph, and of those nested in it.
-pub(crate) fn collect(model: &Model, root: GraphId, inference: &Inference, types: &mut Types) {
-    let mut add = |value: ValueId| {
+///
+/// # Errors
+///
+/// Returns an error if the work must end.
+pub(crate) fn collect(
+    model: &Model,
+    root: GraphId,
+    inference: &Inference,
+    types: &mut Types,
+    interrupt: &Interrupt,
+) -> Result<(), Stopped> {
+    let mut watch = Watch::silent(interrupt, WATCHED_VALUES);
+    let mut add = |value: ValueId| -> Result<(), Stopped> {
+        watch.work(1)?;
         if let Some(ty) = inference.type_of(model, value).or_else(|| model.ty(value).cloned()) {
             types.insert(value, ty);
         }
+        Ok(())
     };
     for graph in model.graphs_in(root) {
-        model.definitions(graph).for_each(&mut add);
+        model.definitions(graph).try_for_each(&mut add)?;
         for node in model.nodes(graph) {
-            model.node(node).outputs().iter().copied().flatten().for_each(&mut add);
+            model.node(node).outputs().iter().copied().flatten().try_for_each(&mut add)?;
         }
     }
+    Ok(())
 }
 
 /// Lets a node call a copy of the function that it calls.

@@ -12,6 +12,7 @@ mod precision;
 mod range;
 mod rounding;
 mod slots;
+mod solve;
 mod want;
 
 use std::collections::{HashMap, HashSet};
@@ -22,16 +23,15 @@ use onnx_check::{CheckOptions, check};
 use onnx_diag::{Diagnostic, Quoted, Severity};
 use onnx_eval::Value;
 use onnx_ir::{Model, NodeId, Use, ValueId};
-use onnx_schema::{Registry, op};
+use onnx_schema::Registry;
 use onnx_select::{Element, Selectors};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, TensorError};
-use onnx_types::{Execution, Interrupt, Stopped};
+use onnx_types::{Execution, Stopped, Watch};
 
 pub(crate) use self::apply::cast_code;
 use self::apply::{ApplyError, Choice, apply};
 use self::change::Change;
-use self::cut::{Network, UNLIMITED};
 use self::functions::{Typed, specialize};
 pub(crate) use self::functions::{Types, collect as collect_types};
 pub(crate) use self::index::keep as keep_indices;
@@ -40,7 +40,6 @@ pub use self::rounding::{Half, RoundingLosses};
 pub(crate) use self::slots::Kept;
 use self::slots::Slots;
 pub(crate) use self::slots::is_weight;
-use self::want::Want;
 pub use self::want::WideReason;
 use crate::edits::raise_ir_version;
 use crate::samples::Samples;
@@ -261,7 +260,7 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
     if !model.info().training.is_empty() || refers.into_iter().any(names_values) {
         return Err(NarrowError::Training);
     }
-    let errors = errors_of(model, options);
+    let errors = errors_of(model, options)?;
     let mut forced = Kept::default();
     for count in 1..=MOST_ATTEMPTS {
         options.execution.interrupt.check()?;
@@ -272,7 +271,7 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         let is_new = |error: &Diagnostic| {
             !errors.iter().any(|old| old.rule == error.rule && old.message == error.message)
         };
-        let new: Vec<Diagnostic> = errors_of(&result, options).into_iter().filter(is_new).collect();
+        let new: Vec<Diagnostic> = errors_of(&result, options)?.into_iter().filter(is_new).collect();
         let Some(first) = new.first() else {
             if done.nodes == 0 {
                 let reason = NotTaken::new(model, change, &done);
@@ -297,8 +296,6 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
             }
         }
         if forced.len() == before || count == MOST_ATTEMPTS {
-            // A check that is stopped has findings, too.
-            options.execution.interrupt.check()?;
             return Err(NarrowError::Invalid(first.message.clone()));
         }
     }
@@ -319,12 +316,16 @@ fn force(model: &Model, result: &Model, node: NodeId, forced: &mut Kept) {
 }
 
 /// The errors of a model, those of types and shapes included.
-fn errors_of(model: &Model, options: &NarrowOptions<'_>) -> Vec<Diagnostic> {
+fn errors_of(model: &Model, options: &NarrowOptions<'_>) -> Result<Vec<Diagnostic>, Stopped> {
     let known = infer_options(options).with_check_types(true);
     let inferred = infer(model, &known).findings().diagnostics().to_vec();
-    let checked = check(model, &CheckOptions::default().with_registry(options.registry));
+    let execution = options.execution.clone();
+    let checked =
+        check(model, &CheckOptions::default().with_registry(options.registry).with_execution(execution));
+    // Work that is stopped has findings, too.
+    options.execution.interrupt.check()?;
     let all = inferred.into_iter().chain(checked.into_diagnostics());
-    all.filter(|found| found.severity == Severity::Error).collect()
+    Ok(all.filter(|found| found.severity == Severity::Error).collect())
 }
 
 fn infer_options<'a>(options: &NarrowOptions<'a>) -> InferOptions<'a> {
@@ -342,35 +343,41 @@ fn attempt(
 ) -> Result<Narrowed, NarrowError> {
     let mut kept = kept(model, options);
     kept.extend(forced.iter().map(|(&node, &reason)| (node, reason)));
-    let invalid = |error: onnx_ir::EditError| NarrowError::Invalid(error.to_string());
+    let invalid = |error: onnx_ir::EditError| match error {
+        onnx_ir::EditError::Stopped => Stopped.into(),
+        error => NarrowError::Invalid(error.to_string()),
+    };
+    let interrupt = &options.execution.interrupt;
     let Typed { types, functions } =
         specialize(model, &infer_options(options), &mut kept).map_err(invalid)?;
     let (mut counters, mut imprecise) = (Vec::new(), Vec::new());
     // `float` has every number of the narrow types.
     let (losses, (out_of_range, not_run)) = match change {
         Change::Narrow(half) => {
+            interrupt.check()?;
             counters = index::keep(model, &types, &functions, &mut kept);
             let losses = constants(model, &types, half, options)?;
             imprecise = precision::keep(model, half, &losses, &mut kept);
+            interrupt.check()?;
             let ranges = range::keep(model, half, options, &losses, &mut kept);
             (losses, ranges)
         }
         Change::Widen(_) => Default::default(),
     };
-    options.execution.interrupt.check()?;
+    interrupt.check()?;
     let (choice, mut done) = choose(model, change, options, (&types, &counters), &functions, &kept, &losses)?;
-    options.execution.interrupt.check()?;
+    interrupt.check()?;
     done.not_run = not_run;
     done.out_of_range = out_of_range;
     done.imprecise = imprecise;
-    let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
+    let reading = Reading { data: options.data, interrupt };
     (done.casts, done.removed_casts) =
         apply(model, &choice, &types, change, reading).map_err(|error| match error {
             ApplyError::Stopped(stopped) => stopped.into(),
             ApplyError::Edit(error) => invalid(error),
             ApplyError::Tensor(tensor, reason) => NarrowError::Weight { tensor, reason },
         })?;
-    options.execution.interrupt.check()?;
+    interrupt.check()?;
     model.verify().map_err(|faults| {
         NarrowError::Invalid(faults.first().map(ToString::to_string).unwrap_or_default())
     })?;
@@ -394,6 +401,9 @@ fn kept(model: &Model, options: &NarrowOptions<'_>) -> Kept {
     }
     kept
 }
+
+/// Values and slots between two checks of the interrupt.
+const WATCHED_VALUES: u64 = 1 << 10;
 
 /// What is lost in each constant of `float`.
 type ConstantLosses = HashMap<ValueId, RoundingLosses, RandomState>;
@@ -446,7 +456,7 @@ fn choose(
     let interrupt = &options.execution.interrupt;
     let mut slots = Slots::new(model, options.registry, change, kept, types);
     interrupt.check()?;
-    slots.fill(options.keep_io, called);
+    slots.fill(options.keep_io, called, interrupt)?;
     interrupt.check()?;
     for &value in counters {
         if let Some(slot) = slots.maker(value) {
@@ -463,15 +473,17 @@ fn choose(
             }
         }
     }
-    let is_narrow = solve(&slots, interrupt)?;
+    let is_narrow = solve::solve(&slots, interrupt)?;
     interrupt.check()?;
     let narrow_at = |at: &Use| slots.used_in.get(at).is_some_and(|&slot| is_narrow[slots.root(slot)]);
+    let mut watch = Watch::silent(interrupt, WATCHED_VALUES);
     let values = slots.made.iter().map(|&(value, slot)| {
+        watch.work(1)?;
         let own = is_narrow[slots.root(slot)];
         let uses = model.value(value).uses().iter().copied();
-        (value, own, uses.filter(|at| slots.used_in.contains_key(at) && narrow_at(at) != own).collect())
+        Ok((value, own, uses.filter(|at| slots.used_in.contains_key(at) && narrow_at(at) != own).collect()))
     });
-    let values = values.collect();
+    let values = values.collect::<Result<_, Stopped>>()?;
     let constants: Vec<(ValueId, Vec<Use>, bool)> = slots
         .constants
         .iter()
@@ -489,64 +501,9 @@ fn choose(
         attributes: attributes.map(|&(node, attribute, _)| (node, attribute)).collect(),
         constants,
     };
+    interrupt.check()?;
     let done = summary(&slots, &is_narrow, &choice, losses);
     Ok((choice, done))
-}
-
-/// Solves the choice as a minimum cut: narrow slots are on the side of the source.
-fn solve(slots: &Slots<'_>, interrupt: &Interrupt) -> Result<Vec<bool>, Stopped> {
-    /// The cost of a cast that is added.
-    const CAST: u64 = 1 << 10;
-    /// More than all casts of a model cost.
-    const DESIRED: u64 = CAST << 20;
-    let (source, sink) = (slots.len(), slots.len() + 1);
-    let mut network = Network::new(slots.len() + 2);
-    for slot in (0..slots.len()).filter(|&slot| slots.root(slot) == slot) {
-        match slots.want(slot).0 {
-            Want::Free => {}
-            Want::Narrow => network.edge(source, slot, DESIRED),
-            Want::Wide => network.edge(slot, sink, UNLIMITED),
-        }
-    }
-    for &(value, slot) in &slots.made {
-        let maker = slots.root(slot);
-        let mut users: Vec<usize> = slots
-            .model
-            .value(value)
-            .uses()
-            .iter()
-            .filter_map(|at| slots.used_in.get(at).map(|&slot| slots.root(slot)))
-            .filter(|&user| user != maker)
-            .collect();
-        users.sort_unstable();
-        users.dedup();
-        if users.is_empty() {
-            continue;
-        }
-        // One cast serves all users of the other type.
-        let (down, up) = (network.node(), network.node());
-        network.edge(maker, down, CAST);
-        network.edge(up, maker, CAST);
-        for user in users {
-            network.edge(down, user, UNLIMITED);
-            network.edge(user, up, UNLIMITED);
-        }
-    }
-    // A cast of the model that would have no effect in the new type is removed then. It costs a little less than another one in its place, so
-    // that a model that was converted before stays as it is.
-    for slot in slots.of_nodes.iter().filter_map(|(node, own)| idle_cast(slots, *node, own)) {
-        network.edge(source, slots.root(slot), CAST - 1);
-    }
-    network.source_side(source, sink, interrupt)
-}
-
-/// The slot of a `Cast` from or to the new type that makes the node superfluous if it gets the type, too.
-fn idle_cast(slots: &Slots<'_>, node: NodeId, own: &[usize]) -> Option<usize> {
-    let record = slots.model.node(node);
-    let &[slot] = own else { return None };
-    let is_new = |value: ValueId| slots.elem(value) == Some(slots.change().to());
-    let ends = [record.input(0)?, record.output(0)?];
-    (record.is(op::CAST) && ends.into_iter().any(is_new)).then_some(slot)
 }
 
 /// The name of the first output of a node.

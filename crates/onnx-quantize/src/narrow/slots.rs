@@ -11,8 +11,9 @@ use onnx_ir::{AttrValue, Callee, Def, FunctionId, GraphId, Model, NodeId, Use, U
 use onnx_schema::{
     AttrKind, DeclaredSchema, DeclaredType, FormalType, Registry, Schema, TypeSet, attr, domain, op,
 };
-use onnx_types::{ElemType, Type};
+use onnx_types::{ElemType, Interrupt, Stopped, Type, Watch};
 
+use super::WATCHED_VALUES;
 use super::change::Change;
 use super::want::{TypeAttribute, Want, WideReason};
 use crate::types::{inner_elem, is_dense, mentions, with_elem};
@@ -73,7 +74,13 @@ impl<'a> Slots<'a> {
     }
 
     /// Finds the slots of the main graph, of everything nested in it, and of the functions that are called.
-    pub(crate) fn fill(&mut self, keep_io: bool, functions: &[FunctionId]) {
+    pub(crate) fn fill(
+        &mut self,
+        keep_io: bool,
+        functions: &[FunctionId],
+        interrupt: &Interrupt,
+    ) -> Result<(), Stopped> {
+        let mut watch = Watch::silent(interrupt, WATCHED_VALUES);
         let main = self.model.main_graph();
         let want = if keep_io { (Want::Wide, Some(WideReason::Interface)) } else { (Want::Free, None) };
         for &input in self.model.graph(main).inputs() {
@@ -107,9 +114,11 @@ impl<'a> Slots<'a> {
         for root in roots {
             let nodes: Vec<NodeId> = self.model.nodes_in(root).collect();
             for node in nodes {
+                watch.work(1)?;
                 self.node(node);
             }
         }
+        Ok(())
     }
 
     fn find_constants(&mut self, graph: GraphId) {

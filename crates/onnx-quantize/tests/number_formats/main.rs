@@ -15,6 +15,7 @@ mod fusible;
 mod generated;
 mod held;
 mod inputs;
+mod interrupts;
 mod narrow;
 mod precision;
 mod public_reports;
