@@ -1,6 +1,7 @@
 //! Models in half precision.
 
 mod apply;
+mod between;
 mod change;
 mod control_flow;
 mod counts;
@@ -353,6 +354,7 @@ fn attempt(
             let losses = constants(model, &types, half, options)?;
             imprecise = precision::keep(model, half, &losses, &mut kept);
             let ranges = range::keep(model, half, options, &losses, &mut kept);
+            between::keep(model, &types, half, options.registry, &mut kept);
             (losses, ranges)
         }
         Change::Widen(_) => Default::default(),
