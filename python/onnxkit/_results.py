@@ -217,7 +217,8 @@ class Halved(_Result):
     `nodes` and `casts` are counts, and `bytes` those of the weights before and after. `wide` has what stays `float`, `tensors` the
     constants that lose, `out_of_range` the numbers beyond the range, `imprecise` scales and factors that are too small for the type, and
     `outputs` the errors in a run; `not_measured` and `not_run` say why there are none. `unchanged` says why nothing gets the type, or is
-    `None`. Outputs of integers have no ratio (`snr`), and `differing` counts their elements that differ.
+    `None`. Outputs of integers have no ratio (`snr`), and `differing` counts their elements that differ; nor has an output of which nothing
+    is finite, and `equal_not_finite` counts its elements.
     """
 
     __slots__ = ("model",)

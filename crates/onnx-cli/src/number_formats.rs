@@ -141,7 +141,7 @@ pub(crate) fn convert(
     let effect = Effect::new((weight_bytes(&loaded.model), weight_bytes(&result)), Some(measured))
         .with_generated(inputs.generated());
     describe(&done, half, &effect, args, out);
-    warn_of_chosen_sizes(&effect, &inputs, out);
+    warn_of_measurement(&effect, &inputs, out);
     loaded.model = result;
     Ok(done.to_json(to, &effect))
 }
@@ -164,8 +164,12 @@ pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs:
     if measured.iter().all(|output| output.elements == 0) {
         return format!("not measured: the outputs have no elements on {inputs}");
     }
+    let never = never_finite(measured);
     if measured.iter().all(|output| output.differing == 0) {
-        return format!("the outputs are equal on {inputs}");
+        return match never {
+            Some(never) => format!("not measured on {inputs}: {never}"),
+            None => format!("the outputs are equal on {inputs}"),
+        };
     }
     let mut parts = Vec::new();
     match worst(measured) {
@@ -186,14 +190,27 @@ pub(crate) fn error_line(measured: &Result<Vec<MeasuredOutput>, String>, inputs:
     if not_finite > 0 {
         parts.push(format!("{} finite in one model only", plural(not_finite, "element")));
     }
+    parts.extend(never);
     format!("measured on {inputs}: {}", parts.join("; "))
+}
+
+/// The outputs of floats of which nothing is finite, before and after.
+fn never_finite(measured: &[MeasuredOutput]) -> Option<String> {
+    let never: Vec<&MeasuredOutput> = measured.iter().filter(|output| output.is_never_finite()).collect();
+    let first = shown(&never.first()?.name);
+    Some(match never.len() - 1 {
+        0 => format!("no number of `{first}` is finite, before and after"),
+        more => {
+            format!("no number of `{first}` and of {more} more is finite, before and after")
+        }
+    })
 }
 
 /// How many elements of outputs of integers differ: a ratio says nothing about indices.
 fn differing(measured: &[MeasuredOutput]) -> Vec<String> {
     /// More outputs are counted.
     const MOST: usize = 3;
-    let integers = measured.iter().filter(|output| output.snr.is_none() && output.differing > 0);
+    let integers = measured.iter().filter(|output| output.is_exact && output.differing > 0);
     let integers: Vec<&MeasuredOutput> = integers.collect();
     let text = |output: &&MeasuredOutput| {
         let all = plural(output.elements, "element");
@@ -206,10 +223,20 @@ fn differing(measured: &[MeasuredOutput]) -> Vec<String> {
     parts
 }
 
-/// Warns of outputs that are far apart on generated inputs of chosen sizes: these say little about a network for images of another size.
-pub(crate) fn warn_of_chosen_sizes(effect: &Effect, inputs: &Inputs<'_>, out: &Out) {
+/// Warns of outputs of which nothing is finite: nothing is known about their error.
+pub(crate) fn warn_of_never_finite(effect: &Effect, out: &Out) {
+    let Some(Ok(measured)) = &effect.measured else { return };
+    let Some(never) = never_finite(measured) else { return };
+    let help = "are the inputs finite? `onnx run MODEL` names the first node whose numbers are not; `--calibrate DIR` takes inputs of yours";
+    out.warning(&format!("the error of the outputs is not known: {never}"), Some(help));
+}
+
+/// Warns if the measurement says little: of outputs of which nothing is finite, and of those that are far apart on generated inputs of
+/// chosen sizes, as these say little about a network for images of another size.
+pub(crate) fn warn_of_measurement(effect: &Effect, inputs: &Inputs<'_>, out: &Out) {
     /// Less signal than that is not what a format costs on inputs for which a model is made.
     const FAR: f64 = 20.0;
+    warn_of_never_finite(effect, out);
     let (Some(Ok(measured)), Inputs::Generated(generated)) = (&effect.measured, inputs) else { return };
     let open = generated.open();
     let (Some((output, snr)), Some(first)) = (worst(measured), open.first()) else { return };

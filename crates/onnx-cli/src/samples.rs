@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onnx_eval::Value;
+use onnx_eval::{Value, contradiction};
 use onnx_pass::{FeedError, FeedGenerator, FeedOptions};
 use onnx_quantize::{GeneratedInput, GeneratedSamples, MeasureOptions, Samples};
 use onnx_schema::Registry;
@@ -154,8 +154,8 @@ impl<'a> FileSamples<'a> {
             samples.push(path.to_owned());
         }
         let found = Self { loaded, samples };
-        // What the first sample lacks is known before the model runs.
-        found.read(0)?;
+        // What a sample lacks is known before the model runs.
+        (0..found.samples.len()).try_for_each(|index| found.read(index).map(|_| ()))?;
         Ok(found)
     }
 
@@ -173,7 +173,22 @@ impl<'a> FileSamples<'a> {
             return Err(Failure::new(format_args!("{}: no value of the input `{name}`", path.display()))
                 .help(format!("add a file `{name}.npy`, or let all inputs be generated: `--seed 0` in place of `--calibrate`")));
         }
+        self.refuse_contradictions(path, &given)?;
         Ok(given)
+    }
+
+    /// Refuses values that do not have the declared types of the inputs.
+    fn refuse_contradictions(&self, path: &Path, given: &Given) -> Result<(), Failure> {
+        let model = &self.loaded.model;
+        for &input in model.graph(model.main_graph()).inputs() {
+            let name = model.str(model.value(input).name());
+            let (Some(ty), Some(value)) = (model.ty(input), given.get(name)) else { continue };
+            if let Some(problem) = contradiction(ty, value) {
+                let message = format!("{}: input `{}`: {problem}", path.display(), shown(name));
+                return Err(Failure::new(message).help("`onnx info MODEL` lists the inputs with their types"));
+            }
+        }
+        Ok(())
     }
 }
 

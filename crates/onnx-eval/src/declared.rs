@@ -105,6 +105,12 @@ impl<'m> RunTypes<'m> {
     }
 }
 
+/// How a value that is given contradicts a declared type; `None` if it does not. Sizes that are variables are not compared.
+#[must_use]
+pub fn contradiction(ty: &Type, given: &Value) -> Option<String> {
+    difference(ty, given, Precision::Declared, "given")
+}
+
 /// The contradiction between a value and a declared type; `None` if there is none. Sizes that are variables are not
 /// compared. `verb` says where the value is from: "given" or "computed".
 pub(crate) fn difference(ty: &Type, value: &Value, precision: Precision, verb: &str) -> Option<String> {

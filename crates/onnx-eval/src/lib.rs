@@ -126,7 +126,7 @@ mod value;
 
 pub use constant::{NotConstant, constant};
 pub use cx::{Cx, Dims, Operand, Outcome, Stop};
-pub use declared::RunTypes;
+pub use declared::{RunTypes, contradiction};
 pub use engine::{Evaluator, NodeEvaluator, run_node};
 pub use family::Axes;
 pub use fault::{Failure, FailureKind};

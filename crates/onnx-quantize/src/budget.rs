@@ -1,5 +1,7 @@
 //! Which of several parts are quantized, so that the outputs have a quality: chosen by what each part does to the outputs.
 
+use onnx_diag::Quoted;
+
 use crate::measure::{MeasuredOutput, least_ratio};
 use crate::weights::QuantizeError;
 
@@ -90,7 +92,13 @@ impl Search<'_, '_> {
         let outputs = (self.measure)(quantized, Trial::Whole)?;
         let least = least_ratio(&outputs);
         if least.is_none() && !outputs.is_empty() {
-            return Err(QuantizeError::NoRatio);
+            return Err(match outputs.iter().find(|output| output.is_never_finite()) {
+                Some(output) => QuantizeError::NotMeasured(format!(
+                    "no number of the output {} is finite, before quantization and after it",
+                    Quoted(&output.name)
+                )),
+                None => QuantizeError::NoRatio,
+            });
         }
         let is_within = least.is_none_or(|least| least >= self.snr);
         let number = |quantized: &[bool]| quantized.iter().filter(|&&is| is).count();
@@ -105,9 +113,9 @@ impl Search<'_, '_> {
         let quantized: Vec<bool> = (0..self.count).map(|index| (start..end).contains(&index)).collect();
         self.runs += 1;
         let outputs = (self.measure)(&quantized, Trial::Part)?;
-        let noise = outputs.iter().filter_map(|output| match (output.snr?, output.not_finite) {
-            (snr, 0) if !snr.is_nan() => Some(10_f64.powf(-snr / 10.0)),
-            _ => Some(f64::INFINITY),
+        let noise = outputs.iter().filter_map(|output| match output.ratio()? {
+            snr if snr.is_nan() => Some(f64::INFINITY),
+            snr => Some(10_f64.powf(-snr / 10.0)),
         });
         Ok(Part { start, end, noise: noise.collect() })
     }
@@ -207,6 +215,8 @@ mod tests {
                 max: 1.0,
                 snr: Some(snr),
                 not_finite: 0,
+                equal_not_finite: 0,
+                is_exact: false,
             }])
         };
         let chosen = choose(noise.len(), snr, &mut measure).unwrap();

@@ -74,10 +74,29 @@ pub struct MeasuredOutput {
     /// The largest magnitude of an element before.
     pub max: f64,
     /// The ratio of signal to noise in decibels; infinity for equal outputs. `None` for integers and truth values: the distance of two
-    /// indices says nothing about how good they are.
+    /// indices says nothing about how good they are. Also `None` if no element is finite in both models.
     pub snr: Option<f64>,
-    /// Elements that are finite in one model only.
+    /// Elements that are finite in one model only, and different infinities.
     pub not_finite: u64,
+    /// Elements that are the same infinity, or NaN, in both models: they say nothing about the error.
+    pub equal_not_finite: u64,
+    /// Whether it has elements that are not floats.
+    pub is_exact: bool,
+}
+
+impl MeasuredOutput {
+    /// The ratio of signal to noise of an output of floats: the least of all if an element is finite in one model only. `None` if nothing
+    /// is known about the error.
+    #[must_use]
+    pub fn ratio(&self) -> Option<f64> {
+        if !self.is_exact && self.not_finite > 0 { Some(f64::NEG_INFINITY) } else { self.snr }
+    }
+
+    /// Whether the output has floats, of which none is finite before or after.
+    #[must_use]
+    pub const fn is_never_finite(&self) -> bool {
+        !self.is_exact && self.elements > 0 && self.equal_not_finite == self.elements
+    }
 }
 
 /// Runs a model before and after a change of its number formats on the same inputs, and measures each output with numbers.
@@ -213,10 +232,7 @@ fn cast(tensor: &Tensor, elem: ElemType) -> Result<Tensor, String> {
 /// The least ratio of signal to noise of outputs of floats; `None` if there are none. Outputs that are finite in one model only have the
 /// least of all.
 pub(crate) fn least_ratio(outputs: &[MeasuredOutput]) -> Option<f64> {
-    let ratio = |output: &MeasuredOutput| {
-        output.snr.map(|snr| if output.not_finite > 0 { f64::NEG_INFINITY } else { snr })
-    };
-    outputs.iter().filter_map(ratio).min_by(f64::total_cmp)
+    outputs.iter().filter_map(MeasuredOutput::ratio).min_by(f64::total_cmp)
 }
 
 /// The sums of an output.
@@ -228,19 +244,24 @@ struct Measured {
     is_exact: bool,
     max: f64,
     not_finite: u64,
+    equal_not_finite: u64,
     sums: Noise,
 }
 
 impl Measured {
     fn finish(self, name: String) -> MeasuredOutput {
+        let is_never_finite = self.elements > 0 && self.not_finite + self.equal_not_finite == self.elements;
+        let has_ratio = !self.is_exact && !is_never_finite;
         MeasuredOutput {
             name,
             elements: self.elements,
             differing: self.differing,
             max_error: self.sums.max_error,
             max: self.max,
-            snr: (!self.is_exact).then(|| self.sums.ratio().unwrap_or(f64::NEG_INFINITY)),
+            snr: has_ratio.then(|| self.sums.ratio().unwrap_or(f64::NEG_INFINITY)),
             not_finite: self.not_finite,
+            equal_not_finite: self.equal_not_finite,
+            is_exact: self.is_exact,
         }
     }
 }
@@ -268,6 +289,7 @@ fn compare(name: &str, old: &Value, new: &Value, found: &mut Option<Measured>) -
             found.differing += u64::from(!is_equal);
             if !old.is_finite() || !new.is_finite() {
                 found.not_finite += u64::from(!is_equal);
+                found.equal_not_finite += u64::from(is_equal);
                 continue;
             }
             found.max = found.max.max(old.abs());

@@ -76,9 +76,10 @@ fn output_to_json(output: &MeasuredOutput) -> Value {
         "differing": output.differing,
         "max": number(output.max),
         "max_error": number(output.max_error),
-        "integers": output.snr.is_none(),
+        "integers": output.is_exact,
         "snr": output.snr.map(number),
         "not_finite": output.not_finite,
+        "equal_not_finite": output.equal_not_finite,
     })
 }
 

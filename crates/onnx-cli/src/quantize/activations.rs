@@ -21,7 +21,7 @@ use crate::args::{CalibrationMethod, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError};
 use crate::format;
 use crate::input::Loaded;
-use crate::number_formats::error_line;
+use crate::number_formats::{error_line, warn_of_never_finite};
 use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::reading::read_text;
@@ -255,6 +255,7 @@ fn work(
     if let Inputs::Generated(generated) = &inputs {
         samples::warn_of_sizes(generated, out);
     }
+    warn_of_never_finite(&done.effect, out);
     save_ranges(loaded, args, &done.ranges, out)?;
     Ok((result, done, samples.count()))
 }

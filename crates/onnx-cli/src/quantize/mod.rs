@@ -20,7 +20,7 @@ use self::unquantized::{help_with, help_with_budget, why_unquantized};
 use crate::args::{CalibrationMethod, Changed, QuantizeArgs, QuantizedForm};
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load_to_copy};
-use crate::number_formats::{error_line, report, warn_of_chosen_sizes};
+use crate::number_formats::{error_line, report, warn_of_measurement};
 use crate::ops::documents;
 use crate::output::{Out, shown};
 use crate::precondition::{require_valid, require_valid_nodes};
@@ -400,7 +400,7 @@ fn changed(
         (false, false) => None,
     };
     let effect = Effect::new((old, weight_bytes(&result)), measured).with_generated(inputs.generated());
-    warn_of_chosen_sizes(&effect, &inputs, out);
+    warn_of_measurement(&effect, &inputs, out);
     let reason = if report.weights.is_empty() { why_unquantized(loaded, registry)? } else { None };
     loaded.model = result;
     Ok(Done { report, effect, reason })

@@ -79,6 +79,84 @@ g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0
     onnx(&folder, "convert in.onnxtxt --float16 --calibrate no").exits(2).says("`.npz`");
 }
 
+/// A file that does not fit is refused before anything runs, whichever of several it is: the ranges of the others would be taken for those
+/// of all.
+#[test]
+fn inputs_that_contradict_the_model_are_refused_with_their_file() {
+    let model = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    let sample = |name: &str, tensor: &str| {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 20]> g () => ({} x) {{ x = Constant <value = {tensor}> () }}"#,
+            tensor.split(' ').next().unwrap()
+        );
+        folder.put("make.onnxtxt", text);
+        onnx(&folder, &format!("run make.onnxtxt -o {name} --to npy")).exits(0);
+    };
+    for (wrong, reason) in [
+        ("double[1,2] {1, 2}", "declared as a tensor of float, given one of double"),
+        ("float[1,3] {1, 2, 3}", "axis 1 is declared with size 2, given with 3"),
+    ] {
+        std::fs::create_dir(folder.path().join("cal")).unwrap();
+        sample("cal/0", "float[1,2] {1, 2}");
+        sample("cal/1", wrong);
+        for command in [
+            "convert in.onnxtxt --float16",
+            "convert in.onnxtxt --bfloat16",
+            "quantize in.onnxtxt --to uint8",
+            "quantize in.onnxtxt --to int8 --weights-only --measure",
+        ] {
+            let run = onnx(&folder, &format!("{command} --calibrate cal -o out.onnxtxt")).exits(2);
+            assert!(run.err.contains("cal/1: input `x`: ") && run.err.contains(reason), "{}", run.err);
+        }
+        std::fs::remove_dir_all(folder.path().join("cal")).unwrap();
+    }
+}
+
+/// An output of NaN before and after is not an output without error.
+#[test]
+fn outputs_of_which_nothing_is_finite_are_not_called_equal() {
+    let model = r#"<ir_version: 10, opset_import: ["": 21]>
+g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}, float zero = {0}> {
+   product = MatMul (x, w)
+   none = Mul (product, zero)
+   y = Div (none, none)
+}"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    for command in [
+        "convert in.onnxtxt --float16",
+        "quantize in.onnxtxt --to int8 --weights-only --measure",
+        "quantize in.onnxtxt --to uint8 --seed 0 --measure",
+    ] {
+        let run = onnx(&folder, &format!("{command} -o out.onnxtxt")).exits(0);
+        let told = run.told();
+        assert!(!told.contains("equal"), "{told}");
+        assert!(told.contains("not known: no number of `y` is finite, before and after"), "{told}");
+    }
+    let report = json(&folder, "convert in.onnxtxt --float16 --format json");
+    assert!(report.contains(r#""equal_not_finite":4"#) && report.contains(r#""integers":false"#), "{report}");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --weights-only --budget snr=20")
+        .exits(2)
+        .says("the error of the outputs is not known: no number of the output `y` is finite");
+}
+
+/// A newer version helps only if an operator computes there: one that moves elements between inputs and outputs that keep their types
+/// does not.
+#[test]
+fn what_no_version_changes_is_not_an_error() {
+    let model = r#"<ir_version: 8, opset_import: ["ai.onnx.ml": 1, "": 9]>
+g (float[N,2] x) => (float[N,1] y) {
+   t = ai.onnx.ml.LinearRegressor <coefficients = [1.0, 2.0], intercepts = [0.5]> (x)
+   y = Cast <to = 1> (t)
+}"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "convert in.onnxtxt --bfloat16 --keep-io -o out.onnxtxt")
+        .exits(0)
+        .says("nothing in the model becomes bfloat16");
+    onnx(&folder, "convert in.onnxtxt --bfloat16 -o out.onnxtxt").exits(2).says("--opset 13");
+}
+
 /// A result of an invalid model would be invalid.
 #[test]
 fn invalid_models_are_refused() {

@@ -1,6 +1,7 @@
 //! Models in half precision.
 
 mod apply;
+mod between;
 mod change;
 mod control_flow;
 mod counts;
@@ -274,7 +275,7 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         let new: Vec<Diagnostic> = errors_of(&result, options)?.into_iter().filter(is_new).collect();
         let Some(first) = new.first() else {
             if done.nodes == 0 {
-                let reason = NotTaken::new(model, change, &done);
+                let reason = NotTaken::new(model, change, &done, options.keep_io);
                 return match reason.versions.is_empty() {
                     true => Ok(Narrowed::nothing(reason, done)),
                     false => Err(NarrowError::NotTaken(Box::new(reason))),
@@ -360,6 +361,7 @@ fn attempt(
             imprecise = precision::keep(model, half, &losses, &mut kept);
             interrupt.check()?;
             let ranges = range::keep(model, half, options, &losses, &mut kept);
+            between::keep(model, &types, half, options.registry, &mut kept);
             (losses, ranges)
         }
         Change::Widen(_) => Default::default(),

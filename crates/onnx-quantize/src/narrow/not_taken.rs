@@ -26,7 +26,8 @@ pub struct NotTaken {
 }
 
 impl NotTaken {
-    pub(super) fn new(model: &Model, change: Change, done: &Narrowed) -> Self {
+    /// If inputs and outputs keep their types, an operator that only moves elements does not get another type on its own.
+    pub(super) fn new(model: &Model, change: Change, done: &Narrowed, keep_io: bool) -> Self {
         let half = match change {
             Change::Narrow(half) => Some(half),
             Change::Widen(_) => None,
@@ -34,15 +35,15 @@ impl NotTaken {
         let lacks_type = done.wide.iter().filter(|wide| wide.reason == WideReason::Signature);
         let lacks_type = lacks_type.filter_map(|wide| Some((wide.node, half?)));
         let mut versions: Vec<i64> =
-            lacks_type.flat_map(|(node, half)| versions_that_take(model, node, half)).collect();
+            lacks_type.flat_map(|(node, half)| versions_that_take(model, node, half, keep_io)).collect();
         versions.sort_unstable();
         versions.dedup();
         Self { half, wide: done.wide.clone(), out_of_range: done.out_of_range.clone(), versions }
     }
 }
 
-/// The newer versions of the operator of a node that take a narrow type in the place of `float`.
-fn versions_that_take(model: &Model, node: NodeId, half: Half) -> impl Iterator<Item = i64> {
+/// The newer versions of the operator of a node that take a narrow type in the place of `float`, or compute in it.
+fn versions_that_take(model: &Model, node: NodeId, half: Half, computes: bool) -> impl Iterator<Item = i64> {
     let record = model.node(node);
     let imported = model.versions_in(model.main_graph()).get(domain::ONNX).unwrap_or(1);
     let counts = (record.inputs().len(), record.outputs().len());
@@ -51,7 +52,10 @@ fn versions_that_take(model: &Model, node: NodeId, half: Half) -> impl Iterator<
         let outputs = (0..counts.1).filter_map(|index| schema.output_for(index));
         inputs.chain(outputs).any(|formal| {
             let types = schema.types_of(formal);
-            types.contains_tensor(ElemType::Float) && types.contains_tensor(half.elem())
+            let moves = types.contains_tensor(ElemType::String);
+            types.contains_tensor(ElemType::Float)
+                && types.contains_tensor(half.elem())
+                && !(computes && moves)
         })
     };
     let all =

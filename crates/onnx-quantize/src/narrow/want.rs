@@ -29,6 +29,9 @@ pub enum WideReason {
     Precision,
     /// It computes a size or an index, which has to be exact.
     Index,
+    /// It is between pairs of quantized numbers with scales that stay: casts around it would hide it from runtimes that compute it with
+    /// quantized numbers.
+    Pairs,
     /// It counts, sums what a loop carries, or computes with positions: whole numbers have to be exact.
     Count,
     /// The inputs and outputs of the model keep their types.
@@ -48,6 +51,7 @@ impl WideReason {
             Self::Range => "numbers are out of range",
             Self::Precision => "a scale or a factor is too small for the type",
             Self::Index => "it computes a size or an index",
+            Self::Pairs => "it is between pairs of quantized numbers whose scales stay",
             Self::Count => "it counts, or computes with positions",
             Self::Interface => "inputs and outputs keep their types",
             Self::Validity => "the result would not be valid",

@@ -369,6 +369,48 @@ fn quantized_parts_follow_their_scales() {
     assert_eq!(done.casts, 1, "{}", text_of(&after));
 }
 
+/// Casts around an operator between pairs narrow nothing. A part of several operators computes between two casts.
+#[test]
+fn what_is_between_pairs_that_stay_is_not_surrounded_by_casts() {
+    let text = |version: i64| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": {version}]>
+    g (float[4,4] x) => (float[4,4] y)
+    <float s = {{0.1}}, uint8 z = {{128}}, float[4,4] w = {{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}},
+     int8[4,4] v = {{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}}, int8 zero = {{0}}, float[4] b = {{1, 2, 3, 4}}> {{
+        p = MatMul (x, w)
+        q1 = QuantizeLinear (p, s, z)
+        d1 = DequantizeLinear (q1, s, z)
+        dv = DequantizeLinear (v, s, zero)
+        m = MatMul (d1, dv)
+        c = Add (m, b)
+        q2 = QuantizeLinear (c, s, z)
+        d2 = DequantizeLinear (q2, s, z)
+        e = Abs (d2)
+        f = Sqrt (e)
+        h = Exp (f)
+        q3 = QuantizeLinear (h, s, z)
+        d3 = DequantizeLinear (q3, s, z)
+        y = Neg (d3)
+    }}"#
+        )
+    };
+    let options = NarrowOptions::default().with_run(false);
+    let (after, done) = convert(&text(13), Half::Float16, &options);
+    let pairs = done.wide.iter().filter(|wide| wide.reason == WideReason::Pairs);
+    let pairs: Vec<&str> = pairs.map(|wide| wide.op.as_str()).collect();
+    assert_eq!(pairs, ["MatMul", "Add"], "{}", text_of(&after));
+    // Behind the first product, before and behind three operators, and in front of the last one.
+    assert_eq!(done.casts, 4, "{}", text_of(&after));
+    assert_eq!(done.nodes, 5, "{}", text_of(&after));
+    let mut again = after.clone();
+    let second = narrow(&mut again, Half::Float16, &options);
+    assert!(second.is_err() || text_of(&again) == text_of(&after), "{}", text_of(&again));
+    // Scales take the type in version 19.
+    let (after, done) = convert(&text(19), Half::Float16, &options);
+    assert_eq!((done.casts, done.wide.len()), (0, 0), "{}", text_of(&after));
+}
+
 #[test]
 fn models_that_name_values_are_refused() {
     let text = r#"<ir_version: 10, opset_import: ["": 20, "ai.onnx.preview.training": 1]>
