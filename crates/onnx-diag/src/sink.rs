@@ -225,7 +225,7 @@ impl Sink {
         self.exceeded.map(|(_, limit)| limit)
     }
 
-    /// Counts one diagnostic, and returns its severity if it is to be kept. Each caller of [`Self::report_with`] would have a
+    /// Counts one diagnostic, and returns its severity if it must be kept. Each caller of [`Self::report_with`] would have a
     /// copy of it.
     #[inline(never)]
     fn count(&mut self, rule: &'static Rule) -> Option<Severity> {

@@ -1,7 +1,7 @@
 //! What decides the static levels of a proof, in a form in which claims can be compared before they are models.
 //!
 //! A model repeats its layers, and so do the edits of a pass: the same rules of the checker and the same inference would run on
-//! each of the claims, which differ in names alone.
+//! each of the claims, which differ only in names.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};

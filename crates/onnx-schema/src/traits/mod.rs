@@ -39,6 +39,7 @@ mod rnn;
 mod row;
 mod sequence;
 mod signal;
+mod table;
 mod tensor;
 #[cfg(test)]
 mod tests;
@@ -57,7 +58,8 @@ use onnx_types::Symbol;
 use crate::facts::Schema;
 use crate::generated::names::{attr, domain};
 use crate::lookup;
-use row::{PLACES, Row};
+use row::Row;
+use table::PLACES;
 
 /// The rows of all operators, by group: the groups of the rules of inference.
 const GROUPS: &[&[Row]] = &[

@@ -1,14 +1,13 @@
-//! How a row is written, and the table of all rows. Everything here runs at compile time.
+//! How a row is written. The compiler evaluates it.
 
 use onnx_types::Symbol;
 
-use super::GROUPS;
 use super::attribute::AttributeTraits;
 use super::exclusion::Exclusion;
 use super::kinds::{Broadcast, Combines, CostWeight, Elements, Operations, Rounding, Window};
-use crate::facts::{Schema, SchemaId};
+#[cfg(test)]
+use crate::facts::Schema;
 use crate::generated::names::domain;
-use crate::lookup::versions;
 
 /// What kind of operator an operator is, in one version.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +20,10 @@ pub struct Traits {
     weight: CostWeight,
     window: Option<Window>,
     flags: u16,
-    scalars: &'static [usize],
-    shaping: &'static [usize],
-    counted: &'static [usize],
-    attributes: &'static [AttributeTraits],
+    pub(super) scalars: &'static [usize],
+    pub(super) shaping: &'static [usize],
+    pub(super) counted: &'static [usize],
+    pub(super) attributes: &'static [AttributeTraits],
     pub(super) exclusions: &'static [Exclusion],
     pub(super) parallel: &'static [&'static [Symbol]],
 }
@@ -422,10 +421,10 @@ impl Traits {
 /// The traits of an operator, version by version.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
-    domain: Symbol,
-    op: Symbol,
-    first: Traits,
-    later: &'static [(u16, Traits)],
+    pub(super) domain: Symbol,
+    pub(super) op: Symbol,
+    pub(super) first: Traits,
+    pub(super) later: &'static [(u16, Traits)],
     pub(super) same_since: u16,
     pub(super) replaced_by: Option<Symbol>,
 }
@@ -475,143 +474,11 @@ impl Row {
     }
 
     /// The position of the traits that hold for a version.
-    const fn position(&self, since: i64) -> u8 {
+    pub(super) const fn position(&self, since: i64) -> u8 {
         let mut found = 0;
         while found < self.later.len() && self.later[found].0 as i64 <= since {
             found += 1;
         }
         found as u8
-    }
-}
-
-/// Where the traits of a schema are: the group, the row, and the position in the row.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) group: u8,
-    pub(super) row: u8,
-    pub(super) version: u8,
-}
-
-const NOWHERE: Place = Place { group: u8::MAX, row: 0, version: 0 };
-
-/// The places of the traits of all schemas.
-pub(super) static PLACES: [Place; SchemaId::COUNT] = fold();
-
-#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
-const fn fold() -> [Place; SchemaId::COUNT] {
-    let mut places = [NOWHERE; SchemaId::COUNT];
-    let mut group = 0;
-    while group < GROUPS.len() {
-        let mut row = 0;
-        while row < GROUPS[group].len() {
-            lay(&mut places, &GROUPS[group][row], group, row);
-            row += 1;
-        }
-        group += 1;
-    }
-    let mut at = 0;
-    while at < places.len() {
-        if places[at].group == u8::MAX {
-            panic!("an operator has no row of traits");
-        }
-        at += 1;
-    }
-    places
-}
-
-#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
-const fn lay(places: &mut [Place; SchemaId::COUNT], row: &Row, group: usize, index: usize) {
-    let schemas = versions(row.domain, row.op);
-    if schemas.is_empty() {
-        panic!("traits of an operator that ONNX does not define");
-    }
-    let mut at = 0;
-    while at < schemas.len() {
-        let place = &mut places[schemas[at].id().index()];
-        if place.group != u8::MAX {
-            panic!("an operator has two rows of traits");
-        }
-        let version = row.position(schemas[at].since_version());
-        *place = Place { group: group as u8, row: index as u8, version };
-        at += 1;
-    }
-    let mut later = 0;
-    while later < row.later.len() {
-        if !has_version(schemas, row.later[later].0)
-            || later > 0 && row.later[later - 1].0 >= row.later[later].0
-        {
-            panic!("traits since a version that the operator does not have, or out of order");
-        }
-        check(schemas, &row.later[later].1);
-        later += 1;
-    }
-    check(schemas, &row.first);
-}
-
-/// Checks a row as if it were the only one.
-#[cfg(test)]
-pub(super) fn lay_alone(row: &Row) {
-    lay(&mut [NOWHERE; SchemaId::COUNT], row, 0, 0);
-}
-
-const fn has_version(schemas: &[Schema], since: u16) -> bool {
-    let mut at = 0;
-    while at < schemas.len() {
-        if schemas[at].since_version() == since as i64 {
-            return true;
-        }
-        at += 1;
-    }
-    false
-}
-
-/// Whether a version takes each of these operands.
-const fn has_inputs(schemas: &[Schema], operands: &[usize]) -> bool {
-    let mut at = 0;
-    while at < operands.len() {
-        let mut is_known = false;
-        let mut version = 0;
-        while version < schemas.len() {
-            is_known |= match schemas[version].max_inputs() {
-                Some(most) => operands[at] < most,
-                None => true,
-            };
-            version += 1;
-        }
-        if !is_known {
-            return false;
-        }
-        at += 1;
-    }
-    true
-}
-
-/// Every attribute must be one of a version that the facts about it hold for, and an operator that commutes has two operands.
-#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
-const fn check(schemas: &[Schema], traits: &Traits) {
-    let mut at = 0;
-    while at < traits.attributes.len() {
-        let mut is_known = false;
-        let mut version = 0;
-        while version < schemas.len() {
-            let schema = &schemas[version];
-            is_known |= schema.since_version() >= traits.attributes[at].first_version()
-                && schema.attribute(traits.attributes[at].name()).is_some();
-            version += 1;
-        }
-        if !is_known {
-            panic!("traits of an attribute that the operator does not have");
-        }
-        at += 1;
-    }
-    if !has_inputs(schemas, traits.shaping)
-        || !has_inputs(schemas, traits.counted)
-        || !has_inputs(schemas, traits.scalars)
-    {
-        panic!("traits of an operand that the operator does not have");
-    }
-    let newest = &schemas[schemas.len() - 1];
-    if traits.commutes() && matches!(newest.max_inputs(), Some(0 | 1)) {
-        panic!("an operator of one operand commutes");
     }
 }

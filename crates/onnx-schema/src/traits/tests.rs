@@ -122,7 +122,7 @@ fn rows_that_do_not_fit_the_schemas_panic() {
         || row(op::ABS, elementwise().broadcasts_all().commuting()),
     ];
     for (index, &row) in rows.iter().enumerate() {
-        assert!(std::panic::catch_unwind(|| row::lay_alone(&row())).is_err(), "{index}");
+        assert!(std::panic::catch_unwind(|| table::lay_alone(&row())).is_err(), "{index}");
     }
-    row::lay_alone(&row(op::ABS, computed().attributes_are(&[])));
+    table::lay_alone(&row(op::ABS, computed().attributes_are(&[])));
 }
