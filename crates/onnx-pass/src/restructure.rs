@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
@@ -16,7 +17,7 @@ use onnx_types::Symbol;
 use onnx_types::tensor::DataSource;
 
 use crate::assumption::Exactness;
-use crate::cx::{Entry, PassCx};
+use crate::cx::{Checkpoint, Entry, PassCx};
 use crate::determinism::BY_NAME;
 use crate::passes::Report;
 use crate::patch::{Level, Refusal};
@@ -51,19 +52,36 @@ impl PassCx<'_> {
         interface: Interface,
         edit: impl FnOnce(&mut Model) -> usize,
     ) -> Report {
-        let refuse = |reason: String| {
-            let refusal = Refusal::new(pass, Level::Structure, reason);
-            Report { refusals: vec![refusal], ..Report::default() }
-        };
+        // What is around the edit is compiled once, not for each caller.
+        match self.before_restructuring(pass) {
+            Ok(before) => {
+                let edits = edit(self.model_mut());
+                self.after_restructuring(pass, interface, before, edits)
+            }
+            Err(report) => report,
+        }
+    }
+
+    /// What an edit is compared with, or the report if there can be none.
+    fn before_restructuring(&mut self, pass: &str) -> Result<(Checkpoint, Arc<References>), Report> {
         if self.refers_by_name {
-            return refuse(BY_NAME.to_owned());
+            return Err(refused(pass, BY_NAME.to_owned()));
         }
         if self.is_exhausted() {
-            return Report::default();
+            return Err(Report::default());
         }
         let references = self.references();
-        let checkpoint = self.checkpoint();
-        let edits = edit(self.model_mut());
+        Ok((self.checkpoint(), references))
+    }
+
+    /// Keeps an edit that is proved, and restores the model otherwise.
+    fn after_restructuring(
+        &mut self,
+        pass: &str,
+        interface: Interface,
+        (checkpoint, references): (Checkpoint, Arc<References>),
+        edits: usize,
+    ) -> Report {
         if edits == 0 {
             // An edit that is not counted would escape the comparison.
             if self.is_unchanged(&checkpoint) {
@@ -71,7 +89,7 @@ impl PassCx<'_> {
                 return Report::default();
             }
             self.roll_back(checkpoint);
-            return refuse("it edits the model, but counts no edit".to_owned());
+            return refused(pass, "it edits the model, but counts no edit".to_owned());
         }
         let is_gone = |node: &NodeId| self.model().get_node(*node).is_none();
         let erases = self.options().except.is_some_and(|except| {
@@ -79,7 +97,7 @@ impl PassCx<'_> {
         });
         if erases || self.options().only.is_some() {
             self.roll_back(checkpoint);
-            return refuse("it edits the model as a whole, and only a part is selected".to_owned());
+            return refused(pass, "it edits the model as a whole, and only a part is selected".to_owned());
         }
         let (data, registry) = (self.options().data, self.options().registry);
         let before = &checkpoint.model;
@@ -88,12 +106,17 @@ impl PassCx<'_> {
         let comparison = Comparison { before, after, data, registry, interface, references, twins };
         if let Err(reason) = comparison.run() {
             self.roll_back(checkpoint);
-            return refuse(reason);
+            return refused(pass, reason);
         }
         self.refresh();
         self.record(Entry::whole(pass, Exactness::Exact, Verdict::Proved("congruence"), edits));
         Report { edits, ..Report::default() }
     }
+}
+
+/// The report about an edit that is not made, or was taken back.
+fn refused(pass: &str, reason: String) -> Report {
+    Report { refusals: vec![Refusal::new(pass, Level::Structure, reason)], ..Report::default() }
 }
 
 /// A comparison of a model with itself before an edit: the keys of nodes and values are the same in both.
