@@ -129,14 +129,9 @@ pub(crate) struct FileSamples<'a> {
 impl<'a> FileSamples<'a> {
     /// Finds the samples at a path, in the order of their names.
     pub(crate) fn find(loaded: &'a Loaded, path: &Path) -> Result<Self, Failure> {
-        if !path.exists() {
-            return Err(
-                Failure::not_readable(format_args!("`{}` does not exist", path.display())).help(PLACES)
-            );
-        }
         let is_archive = path.extension().is_some_and(|extension| extension == "npz");
-        if !path.is_dir() && !is_archive {
-            return Err(format::not_a(path, "a directory or an archive `.npz`").help(PLACES));
+        if !(path.is_dir() || is_archive && path.exists()) {
+            return Err(format::not_a(path, "a directory or an archive `.npz`", PLACES));
         }
         let mut samples = Vec::new();
         if path.is_dir() {

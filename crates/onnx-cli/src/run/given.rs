@@ -156,11 +156,11 @@ impl Ports<'_> {
     fn directory(&self, path: &Path, execution: &Execution) -> Result<Given, Failure> {
         let kind = self.kind;
         if !path.is_dir() {
-            let failure = format::not_a(path, "a directory or an archive `.npz`");
-            return Err(match kind {
-                "input" => failure.help("`--feed NAME=FILE` gives the value of one input"),
-                _ => failure.help("name a directory with files `output_K.pb`, or an archive `.npz`"),
-            });
+            let help = match kind {
+                "input" => "`--feed NAME=FILE` gives the value of one input",
+                _ => "name a directory with files `output_K.pb`, or an archive `.npz`",
+            };
+            return Err(format::not_a(path, "a directory or an archive `.npz`", help));
         }
         let model = self.model;
         let mut given = Given::new();

@@ -24,7 +24,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_diag::{Diagnostic, Quoted, Severity};
 use onnx_eval::Value;
 use onnx_ir::{Model, NodeId, Use, ValueId};
-use onnx_schema::Registry;
+use onnx_schema::{Registry, attr, op};
 use onnx_select::{Element, Selectors};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, TensorError};
@@ -41,6 +41,7 @@ pub use self::rounding::{Half, RoundingLosses};
 pub(crate) use self::slots::Kept;
 use self::slots::Slots;
 pub(crate) use self::slots::is_weight;
+use self::want::TypeAttribute;
 pub use self::want::WideReason;
 use crate::edits::raise_ir_version;
 use crate::samples::Samples;
@@ -420,7 +421,7 @@ fn constants(
     for graph in model.all_graphs() {
         let of_nodes = model.nodes(graph).filter_map(|node| {
             let record = model.node(node);
-            Some((record.output(0)?, record.constant_tensor()?))
+            Some((record.output(0)?, record.constant_tensor().or_else(|| repeated(record))?))
         });
         let of_graph = model
             .initializers(graph)
@@ -443,6 +444,19 @@ fn constants(
     }
     options.execution.interrupt.check()?;
     Ok(found)
+}
+
+/// The element that a `ConstantOfShape` repeats.
+fn repeated(node: &onnx_ir::Node) -> Option<onnx_types::tensor::Tensor> {
+    let value = node.attribute(attr::VALUE).filter(|_| node.is(op::CONSTANT_OF_SHAPE))?;
+    value.as_tensor().map(|tensor| tensor.as_ref().clone())
+}
+
+/// Keeps the node that makes a constant: a `ConstantOfShape`, which has one type for all users, unlike what is stored.
+fn keep_maker(model: &Model, value: ValueId, reason: WideReason, kept: &mut Kept) {
+    if let Some(node) = model.value(value).producer().filter(|&node| !model.node(node).is(op::CONSTANT)) {
+        kept.entry(node).or_insert(reason);
+    }
 }
 
 /// Chooses the types of all slots.
@@ -528,7 +542,12 @@ fn summary(slots: &Slots<'_>, is_narrow: &[bool], choice: &Choice, losses: &Cons
             wide.push(WideNode { node: *node, op, name: first_output(model, *node), reason });
         }
     }
-    let tensors = choice.constants.iter().filter_map(|&(value, ..)| {
+    let is_repeated = |&&(_, attribute, slot): &&(NodeId, TypeAttribute, usize)| {
+        matches!(attribute, TypeAttribute::Tensor(_)) && is_narrow[slots.root(slot)]
+    };
+    let repeated = slots.attributes.iter().filter(is_repeated);
+    let repeated = repeated.filter_map(|&(node, ..)| model.node(node).output(0));
+    let tensors = choice.constants.iter().map(|&(value, ..)| value).chain(repeated).filter_map(|value| {
         let losses = *losses.get(&value)?;
         let name = model.str(model.value(value).name()).to_owned();
         losses.is_notable().then_some(RoundedTensor { name, losses })

@@ -9,7 +9,7 @@ use onnx_schema::{Traits, op};
 
 use super::slots::Kept;
 use super::want::WideReason;
-use super::{ConstantLosses, Half, RoundingLosses};
+use super::{ConstantLosses, Half, RoundingLosses, keep_maker};
 
 /// The part of a factor that may be lost: its product is wrong by as much.
 const MOST_OF_FACTOR: f64 = 1.0 / 16.0;
@@ -73,6 +73,7 @@ pub(super) fn keep(
     for value in model.all_graphs().flat_map(|graph| model.definitions(graph)) {
         let known = losses.get(&value).filter(|losses| losses.worst_error > half.precision());
         if known.is_some_and(|losses| keep_users(model, value, (losses, half), kept, DEPTH)) {
+            keep_maker(model, value, WideReason::Precision, kept);
             let name = model.str(model.value(value).name()).to_owned();
             found.push((name, known.map_or(0.0, |losses| losses.worst_error)));
         }

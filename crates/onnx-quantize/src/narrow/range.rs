@@ -11,7 +11,7 @@ use onnx_schema::{Traits, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
-use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output};
+use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output, keep_maker};
 use crate::measure::{MeasureOptions, reason};
 use crate::samples::{GeneratedSamples, SampleFailure, Samples, run_sample};
 
@@ -140,6 +140,7 @@ pub(super) fn keep(
             mask = if worst < 0.0 { mask.max(worst / 2.0) } else { mask };
             continue;
         }
+        keep_maker(model, value, WideReason::Range, kept);
         for node in model.consumers(value) {
             found.push((first_output(model, node), worst));
             kept.entry(node).or_insert(WideReason::Range);

@@ -269,6 +269,32 @@ fn masks_become_the_lowest_number_and_small_constants_stay_positive() {
 }
 
 #[test]
+fn what_fills_a_tensor_is_a_constant() {
+    let converted = |value: &str, run: bool| {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 17]>
+            g (float[4] x) => (float[4] y) {{
+                s = Shape (x)
+                c = ConstantOfShape <value = float[1] {{{value}}}> (s)
+                y = Max (x, c)
+            }}"#
+        );
+        let (after, done) = convert(&text, Half::Float16, &NarrowOptions::default().with_run(run));
+        let names: Vec<String> = done.tensors.iter().map(|tensor| tensor.name.clone()).collect();
+        (snr(&text, &after), names, done.wide.into_iter().map(|node| node.op).collect::<Vec<_>>())
+    };
+    for run in [true, false] {
+        let (ratio, names, wide) = converted("100000", run);
+        assert!(ratio > 100.0 && names.is_empty(), "{ratio} {names:?}");
+        assert_eq!(wide, ["ConstantOfShape", "Max"]);
+        // Nothing is beyond a limit of -3.4e38.
+        let (ratio, names, wide) = converted("-3.4e38", run);
+        assert!(ratio > 50.0, "{ratio}");
+        assert_eq!((names, wide), (vec!["c".to_owned()], vec![]));
+    }
+}
+
+#[test]
 fn numbers_out_of_range_stay_wide() {
     let text = r#"<ir_version: 10, opset_import: ["": 20]>
     g (float[4] x) => (float[4] y) <float big = {1e6}> {

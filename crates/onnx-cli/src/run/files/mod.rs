@@ -54,7 +54,7 @@ pub(crate) fn value(
             })
         }
         "pb" => message(&read(path, ReadMode::Memory, &execution.interrupt)?, ty, execution).map_err(about),
-        _ => Err(format::not_a(path, "a file of a value").help("use a file `.npy`, `.npz` or `.pb`")),
+        _ => Err(format::not_a(path, "a file of a value", "use a file `.npy`, `.npz` or `.pb`")),
     }
 }
 
