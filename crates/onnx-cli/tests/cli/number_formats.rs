@@ -273,7 +273,9 @@ fn calibrations_that_are_impossible_name_the_way_out() {
         .exits(2)
         .says("the target has no activations of type uint8")
         .says("`--to int8`");
-    onnx(&folder, "quantize in.onnxtxt --to int8 --calibrate none").exits(2).says("does not exist");
+    onnx(&folder, "quantize in.onnxtxt --to int8 --calibrate none")
+        .exits(2)
+        .says("none: cannot be read: No such file");
     onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --samples 0").exits(2).says("--samples 8");
     onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0 --percentile 0 --method percentile")
         .exits(2)

@@ -177,7 +177,7 @@ fn a_model_that_fails_names_the_node() {
     onnx(&folder, "run custom.onnxtxt").exits(2).says("error[ONNX5005]: ").says("no kernel computes `");
     onnx(&folder, "run missing.onnxtxt").exits(2).says("missing.onnxtxt");
     onnx(&folder, "run m.onnxtxt --at nothing").exits(2).says("no value of the model matches `nothing`");
-    onnx(&folder, "run m.onnxtxt --feeds nowhere").exits(2).says("is not a directory");
+    onnx(&folder, "run m.onnxtxt --feeds nowhere").exits(2).says("nowhere: cannot be read: No such file");
 }
 
 #[test]

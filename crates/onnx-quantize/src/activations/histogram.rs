@@ -7,6 +7,9 @@ use crate::weights::Format;
 const MOST: i64 = 2048;
 /// Candidates for an end of a range.
 const CANDIDATES: u32 = 64;
+/// The part of the numbers that may be beyond a range by the divergence. The counts of few numbers, or of numbers of a few kinds, say too
+/// little about a distribution to cut more of it off.
+const MOST_BEYOND: f64 = 0.001;
 
 /// Numbers of elements in intervals whose width is a power of two. When a number is out of range, neighboring intervals are joined, so
 /// that the counts are exact, whatever the order of the numbers.
@@ -194,7 +197,11 @@ impl Histogram {
         let levels = f64::from(format.high - format.low) + 1.0;
         let levels = (if least < 0.0 { levels / 2.0 } else { levels }) as usize;
         let (mut best, mut limit) = (f64::INFINITY, magnitude);
+        let most_beyond = counts.iter().sum::<f64>() * MOST_BEYOND;
         for end in (levels.min(bins)..=bins).step_by(16) {
+            if counts.iter().skip(end).sum::<f64>() > most_beyond {
+                continue;
+            }
             let divergence = divergence(&counts, end, levels);
             if divergence < best {
                 (best, limit) = (divergence, magnitude * end as f64 / bins as f64);
@@ -311,6 +318,18 @@ mod tests {
         histogram.add(&numbers, true);
         let uint8 = Format::of(ElemType::Uint8).unwrap();
         assert_eq!(histogram.range(Method::Entropy, &uint8, false), Some((0.0, 1.999)));
+    }
+
+    #[test]
+    fn few_numbers_are_not_cut_off() {
+        let digits: Vec<f32> = (0..32_000_u16).map(|index| f32::from(index % 10)).collect();
+        let few: Vec<f32> = (0..48_u16).map(|index| (f32::from(index) / 7.0).sin().powi(3)).collect();
+        let uint8 = Format::of(ElemType::Uint8).unwrap();
+        for numbers in [digits, few] {
+            let mut histogram = Histogram::default();
+            histogram.add(&numbers, true);
+            assert_eq!(histogram.range(Method::Entropy, &uint8, false), histogram.ends());
+        }
     }
 
     #[test]
