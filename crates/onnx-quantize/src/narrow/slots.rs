@@ -249,15 +249,15 @@ impl<'a> Slots<'a> {
         self.used_in.insert(Use { user: User::Node(node), index: index as u32 }, slot);
     }
 
-    /// What a slot of values of a type may be, if these types are allowed.
-    fn allowed(&self, types: Option<TypeSet>, ty: &Type) -> (Want, Option<WideReason>) {
+    /// What a slot of values of a type may be, if these types are allowed. The first versions of `Cast` take no strings.
+    fn allowed(&self, types: Option<TypeSet>, ty: &Type, is_cast: bool) -> (Want, Option<WideReason>) {
         // No declaration restricts the type.
         let Some(types) = types else { return (Want::Wide, Some(WideReason::Unknown)) };
         if !types.contains_type(&with_elem(ty, self.change.to())) {
             return (Want::Wide, Some(WideReason::Signature));
         }
         // What takes strings as well computes nothing.
-        let moves = types.contains_type(&with_elem(ty, ElemType::String));
+        let moves = is_cast || types.contains_type(&with_elem(ty, ElemType::String));
         (if moves { Want::Free } else { Want::Narrow }, None)
     }
 
@@ -395,7 +395,7 @@ impl<'a> Slots<'a> {
             let Some(ty) = self.types.get(&value) else { continue };
             let slot = match found {
                 Some((key, types)) => {
-                    let want = self.allowed(types, ty);
+                    let want = self.allowed(types, ty, record.is(op::CAST));
                     self.keyed(&mut slots, key, want)
                 }
                 None => {
@@ -549,7 +549,7 @@ impl<'a> Slots<'a> {
             let Some(ty) = self.types.get(&first) else { continue };
             let mut want = (Want::Free, None);
             for types in link.types(schema) {
-                let (allowed, reason) = self.allowed(Some(types), ty);
+                let (allowed, reason) = self.allowed(Some(types), ty, false);
                 if allowed == Want::Wide && is_dense(ty) {
                     want = (allowed, reason);
                 }

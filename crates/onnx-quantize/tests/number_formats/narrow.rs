@@ -268,6 +268,18 @@ fn masks_become_the_lowest_number_and_small_constants_stay_positive() {
     assert_eq!(measured[0].not_finite, 0);
 }
 
+/// The first versions of `Cast` take no strings, as operators do that compute.
+#[test]
+fn casts_are_not_cast_again() {
+    let text =
+        r#"<ir_version: 3, opset_import: ["": 8]> g (float[4] x) => (float[4] y) { y = LeakyRelu (x) }"#;
+    let options = NarrowOptions::default().with_keep_io(true);
+    let (once, done) = convert(text, Half::Float16, &options);
+    assert_eq!((done.nodes, done.casts), (1, 2), "{}", text_of(&once));
+    let (twice, done) = convert(&text_of(&once), Half::Float16, &options);
+    assert_eq!((done.casts, done.removed_casts), (0, 0), "{}", text_of(&twice));
+}
+
 #[test]
 fn what_fills_a_tensor_is_a_constant() {
     let converted = |value: &str, run: bool| {
