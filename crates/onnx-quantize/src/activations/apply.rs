@@ -11,7 +11,7 @@ use onnx_types::tensor::{Tensor, TensorError};
 
 use super::StaticOptions;
 use super::parameters::Parameters;
-use super::plan::{Candidate, Plan, bounds};
+use super::plan::{Candidate, Plan, bounds, is_scaled};
 use crate::edits::{add_constant, erase_unused_initializers};
 use crate::weights::{
     Format, Layout, QuantizeError, Quantized, QuantizedWeight, dense_constant, quantize, quantize_with,
@@ -313,10 +313,7 @@ impl<'a> Cx<'a> {
         has_channels: bool,
     ) -> Result<(), QuantizeError> {
         let record = model.node(node);
-        let is_plain =
-            |name| record.attribute(name).and_then(|attribute| attribute.as_float()).unwrap_or(1.0) == 1.0;
-        let is_scaled = record.is(op::GEMM) && !(is_plain(attr::ALPHA) && is_plain(attr::BETA));
-        let Some(value) = record.input(index).filter(|_| !is_scaled) else { return Ok(()) };
+        let Some(value) = record.input(index).filter(|_| !is_scaled(record)) else { return Ok(()) };
         let operand = record.input(0).and_then(|value| self.parameters.of(self.plan, value));
         let (Some(tensor), Some((operand, _))) = (dense_constant(model, value), operand) else {
             return Ok(());

@@ -56,6 +56,24 @@ fn biases_of_stacks_of_products_are_rows() {
     }
 }
 
+/// onnxruntime quantizes a bias that stays `float` with `Round`, and does not load the model if its version has no such operator.
+#[test]
+fn a_scaled_product_with_a_bias_is_not_quantized_without_round() {
+    let table = Quantization::named("onnxruntime").unwrap();
+    let pairs = |version: i64, scale: &str| {
+        let text = format!(
+            r#"<ir_version: 5, opset_import: ["": {version}]> g (float[N,4] x) => (float[N,2] y)
+            <float[4,2] w = {{0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}}, float[2] b = {{0.5, -0.25}}> {{
+                y = Gemm <{scale}> (x, w, b)
+            }}"#
+        );
+        let done = quantized(&text, ElemType::Int8, &StaticOptions::new(&table));
+        text_of(&done).contains("QuantizeLinear")
+    };
+    assert!(pairs(11, "alpha = 0.5") && pairs(10, "alpha = 1.0") && pairs(10, "transA = 0"));
+    assert!(!pairs(10, "alpha = 0.5") && !pairs(10, "beta = 0.5"));
+}
+
 /// Pairs of `int8` are repeated behind operators that move elements, where onnxruntime would repeat them in a form that is not valid.
 #[test]
 fn pairs_are_repeated_behind_movers() {
