@@ -356,7 +356,7 @@ def import_weights(
     """Takes weights from another model, a `.safetensors` file or its index, in place. Returns how many.
 
     Weights of another model are found by their names, which both have in common with `onnx weights list`. Types and sizes must be
-    equal. Without a source, stripped weights are generated; a warning names those that are without elements after the import.
+    equal. A stripped model gets only those that were stripped, another one all of them. Without a source, stripped weights are generated; a warning names those that are without elements after the import.
     `mapped` is that of `load`.
     """
     edited = _edited(model, "import_weights")

@@ -51,7 +51,7 @@ impl ReportFormat {
 pub(crate) struct ReportArgs {
     /// Format of the report: text, table, csv, json, jsonl, sarif or github.
     ///
-    /// `table` and `csv` have a line for each input, sorted with `--sort-by`; `json` is one document, the envelope `onnx-report/1`; `jsonl` is one such document per line and input, and a summary on
+    /// `table` and `csv` have a line for each input, sorted with `--sort-by` (a command without them names those that have them); `json` is one document, the envelope `onnx-report/1`; `jsonl` is one such document per line and input, and a summary on
     /// the last line; `sarif` is SARIF 2.1.0, for code hosts and editors; `github` are annotations of GitHub Actions.
     #[arg(long, value_enum, default_value_t = ReportFormat::Text, hide_possible_values = true)]
     pub(crate) format: ReportFormat,

@@ -483,3 +483,14 @@ fn runs_have_sizes_that_operators_take() {
     );
     assert_eq!(rows_of(21, &graph, &["x[0]"]), "apart");
 }
+
+/// The average over no elements is NaN, for several rows as for one.
+#[test]
+fn runs_without_finite_results_show_nothing() {
+    let graph = "g (float[N,4] x) => (float[1,1] y) <int64[1] from = {6}, int64[1] to = {1000}, int64[1] axis = {0}> {
+        s = Slice (x, from, to, axis)
+        y = ReduceMean <keepdims = 1> (s)
+    }";
+    let found = rows_of(17, graph, &["x[1]"]);
+    assert!(found.starts_with("dependent: "), "{found}");
+}

@@ -7,8 +7,8 @@ use onnxkit::codec::file::read;
 use onnxkit::codec::{Content, sniff};
 use onnxkit::compose::safetensors::{Safetensors, SafetensorsError, parse, parse_index};
 use onnxkit::compose::weights::{
-    Replacement, StripOptions, WeightError, is_stripped, replace, replacements, restore, strip,
-    stripped_seed, weights,
+    Replacement, StripOptions, WeightError, replace, replacements_for, restore, strip, stripped_names,
+    stripped_seed,
 };
 use onnxkit::load_any;
 use onnxkit::types::Execution;
@@ -75,19 +75,18 @@ pub(crate) fn import_weights(
     };
     let mut snapshot = model.get().snapshot(py)?;
     let done = Work::of(options)?.run(py, |execution| {
+        let model = snapshot.editable();
         let found = match &from {
             None => {
-                let model = snapshot.editable();
                 let seed = stripped_seed(model).unwrap_or_default();
                 let count = restore(model, seed, execution).map_err(|error| fault(&error, None))?;
-                return Ok((count, left(model)));
+                return Ok((count, stripped_names(model)));
             }
-            Some(From::Model(other)) => of_model(&other.model, &*other.data, None, execution)?,
-            Some(From::File(path)) => of_file(path, mapped, execution)?,
+            Some(From::Model(other)) => of_model(model, &other.model, &*other.data, None, execution)?,
+            Some(From::File(path)) => of_file(model, path, mapped, execution)?,
         };
-        let model = snapshot.editable();
         let count = replace(model, found).map_err(|error| fault(&error, None))?;
-        Ok((count, left(model)))
+        Ok((count, stripped_names(model)))
     })?;
     model.get().adopt(py, snapshot)?;
     Ok(done)
@@ -102,22 +101,23 @@ fn fault(error: &WeightError, file: Option<&Path>) -> Fault {
     Fault::limited("LoadError", error.limit(), message)
 }
 
-/// The names of weights without elements.
-fn left(model: &onnxkit::ir::Model) -> Vec<String> {
-    let all = weights(model).into_iter();
-    all.filter(|weight| is_stripped(weight.tensor)).map(|weight| weight.name).collect()
-}
-
+/// The weights that a model has for another one.
 fn of_model(
+    target: &onnxkit::ir::Model,
     model: &onnxkit::ir::Model,
     data: &dyn DataSource,
     file: Option<&Path>,
     execution: &Execution,
 ) -> Outcome<Vec<Replacement>> {
-    replacements(model, data, &|_| true, &execution.interrupt).map_err(|error| fault(&error, file))
+    replacements_for(target, model, data, &execution.interrupt).map_err(|error| fault(&error, file))
 }
 
-fn of_file(path: &Path, mapped: bool, execution: &Execution) -> Outcome<Vec<Replacement>> {
+fn of_file(
+    target: &onnxkit::ir::Model,
+    path: &Path,
+    mapped: bool,
+    execution: &Execution,
+) -> Outcome<Vec<Replacement>> {
     let fault =
         |error: &dyn std::fmt::Display| Fault::new("LoadError", format!("{}: {error}", path.display()));
     // The error of reading begins with the path.
@@ -146,7 +146,7 @@ fn of_file(path: &Path, mapped: bool, execution: &Execution) -> Outcome<Vec<Repl
             Some(Err(reason)) => fault(&reason),
             _ => load_fault(&error, &path.display().to_string()),
         })?;
-        return of_model(&loaded.model, &loaded.data, Some(path), execution);
+        return of_model(target, &loaded.model, &loaded.data, Some(path), execution);
     }
     tensors(&safetensors(&bytes, path, execution)?, path)
 }

@@ -32,5 +32,5 @@ mod strip;
 pub use anomaly::{Anomaly, AnomalySeverity, anomalies, anomaly_order};
 pub use compare::{ComparedWeight, WeightComparison, WeightDifference, compare_tensors, compare_weights};
 pub use list::{Weight, weights};
-pub use replace::{Replacement, WeightError, replace, replacements};
+pub use replace::{Replacement, WeightError, replace, replacements, replacements_for, stripped_names};
 pub use strip::{STRIPPED_LOCATION, StripOptions, Stripped, is_stripped, restore, strip, stripped_seed};

@@ -1,6 +1,6 @@
 //! Weights that are replaced by others of the same type and dimensions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, TensorPlace};
@@ -92,6 +92,30 @@ impl Replacement {
     pub fn new(name: impl Into<String>, tensor: Tensor) -> Self {
         Self { name: name.into(), tensor }
     }
+}
+
+/// The names of the weights of a model that were stripped, in order.
+#[must_use]
+pub fn stripped_names(model: &Model) -> Vec<String> {
+    let all = weights(model).into_iter().filter(|weight| is_stripped(weight.tensor));
+    all.map(|weight| weight.name).collect()
+}
+
+/// The weights that one model has for another one: those that were stripped there, or all if none were. What was changed in a stripped
+/// model stays, and so do weights that only one of the models has.
+///
+/// # Errors
+///
+/// See [`replacements`].
+pub fn replacements_for(
+    target: &Model,
+    model: &Model,
+    source: &dyn DataSource,
+    interrupt: &Interrupt,
+) -> Result<Vec<Replacement>, WeightError> {
+    let stripped: HashSet<String, RandomState> = stripped_names(target).into_iter().collect();
+    let is_chosen = |weight: &Weight<'_>| stripped.is_empty() || stripped.contains(&weight.name);
+    replacements(model, source, &is_chosen, interrupt)
 }
 
 /// The weights of a model that a function chooses, for another model with weights of the same names. Their elements are in memory,

@@ -10,7 +10,8 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Shape, Type};
 use onnx_weights::safetensors::{Safetensors, parse, parse_index};
 use onnx_weights::{
-    Replacement, Weight, WeightError, is_stripped, replace, replacements, restore, stripped_seed, weights,
+    Replacement, Weight, WeightError, replace, replacements, replacements_for, restore, stripped_names,
+    stripped_seed, weights,
 };
 use serde_json::json;
 
@@ -132,11 +133,14 @@ impl Files<'_> {
         Ok(Source::Model(Box::new(load_contents(contents, Part::Model, &reading(execution.clone()))?)))
     }
 
-    /// The weights of a model, or the one of a name.
+    /// The weights of a model for this one, or the one of a name.
     fn of_model(&mut self, other: Loaded, only: Option<&str>) -> Result<Vec<Replacement>, Failure> {
         let source = other.source()?;
-        let is_wanted = |weight: &Weight<'_>| only.is_none_or(|only| weight.name == only);
-        let found = replacements(&other.model, &source, &is_wanted, &self.loaded.execution.interrupt);
+        let interrupt = &self.loaded.execution.interrupt;
+        let found = match only {
+            Some(only) => replacements(&other.model, &source, &|weight| weight.name == only, interrupt),
+            None => replacements_for(&self.loaded.model, &other.model, &source, interrupt),
+        };
         let found = found.map_err(|error| match &error {
             WeightError::Named { .. } => about_data(error.into(), &other).about(&other.name),
             _ => Failure::from(error).about(&other.name),
@@ -227,9 +231,8 @@ fn tensors(file: &Safetensors) -> Result<Vec<Replacement>, Failure> {
 fn mention_left(loaded: &Loaded, out: &Out) -> u64 {
     /// More names are in the model that is written.
     const MOST_NAMES: usize = 5;
-    let all = weights(&loaded.model);
-    let left = all.iter().filter(|weight| is_stripped(weight.tensor)).map(|weight| weight.name.as_str());
-    let left: Vec<&str> = left.collect();
+    let left = stripped_names(&loaded.model);
+    let left: Vec<&str> = left.iter().map(String::as_str).collect();
     let count = left.len() as u64;
     if count > 0 {
         let verb = if count == 1 { "stays" } else { "stay" };

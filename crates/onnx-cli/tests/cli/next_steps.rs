@@ -240,6 +240,15 @@ fn weights_of_another_model_fit_or_are_named() {
     onnx(&folder, "weights import st.onnx part.onnxtxt -o p.onnx")
         .exits(0)
         .says("1 stripped tensor stays without elements: `w`");
+    // What was changed meanwhile stays, and what only the other model has is not needed.
+    onnx(&folder, "weights strip m.onnx --min-elements 16 -o few.onnx").exits(0);
+    onnx(&folder, "simplify few.onnx -o changed.onnx").exits(0);
+    onnx(&folder, "weights import changed.onnx m.onnx -o filled.onnx").exits(0).lacks("warning");
+    onnx(&folder, "compare m.onnx filled.onnx --rtol 0 --atol 0").exits(0);
+    onnx(&folder, "weights export m.onnx --at w -o w.safetensors").exits(0);
+    onnx(&folder, "weights import part.onnxtxt m.onnx -o n.onnx")
+        .exits(2)
+        .says("the model has no weight `w`");
     // Names, types and sizes are those of the weights, and a model that is read is not replaced.
     for (line, message) in [
         ("weights import st.onnx st.onnx -o n.onnx", "st.onnx: the elements of `w` were stripped"),
