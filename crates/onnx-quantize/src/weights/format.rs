@@ -49,8 +49,19 @@ impl Format {
         self.is_float
     }
 
-    /// The scale and the zero point for numbers of a range.
-    pub(crate) fn parameters(&self, (min, max): (f32, f32), symmetric: bool) -> (f32, f32) {
+    /// The scale and the zero point for numbers of a range. What the ends become is finite, as they are.
+    pub(crate) fn parameters(&self, range: (f32, f32), symmetric: bool) -> (f32, f32) {
+        let (scale, zero) = self.nearest_parameters(range, symmetric);
+        let steps = [range.0, range.1].map(|end| (self.quantize(end, scale, zero) - zero).abs());
+        let steps = steps[0].max(steps[1]);
+        if (steps * scale).is_finite() || !(range.0.is_finite() && range.1.is_finite()) {
+            return (scale, zero);
+        }
+        let most = f32::MAX / steps;
+        (if (most * steps).is_finite() { most } else { most.next_down() }, zero)
+    }
+
+    fn nearest_parameters(&self, (min, max): (f32, f32), symmetric: bool) -> (f32, f32) {
         if symmetric || self.is_float {
             let (magnitude, middle) =
                 (min.abs().max(max.abs()), if self.is_signed() { 0.0 } else { self.middle() });
@@ -292,9 +303,14 @@ pub(crate) fn quantize_with(
         ranges.iter().map(|&range| format.parameters(range, symmetric)).collect();
     let greatest = least.iter().copied().fold(0.0, f32::max);
     let is_one = parameters.len() == 1;
-    for (index, (scale, _)) in parameters.iter_mut().enumerate().filter(|_| symmetric) {
-        let least = if is_one { Some(greatest) } else { least.get(index).copied() };
-        *scale = scale.max(least.unwrap_or(0.0));
+    for (index, (own, range)) in parameters.iter_mut().zip(&ranges).enumerate() {
+        let least = if is_one { Some(greatest) } else { least.get(index).copied() }.unwrap_or(0.0);
+        if own.0 < least {
+            // A wider range, which has the same zero point.
+            let factor = least / own.0;
+            let (scale, zero) = format.parameters((range.0 * factor, range.1 * factor), symmetric);
+            *own = (scale.max(least), zero);
+        }
     }
     Ok(Ok(quantized(tensor, format, layout, &parameters, reading)?))
 }
@@ -540,6 +556,23 @@ mod tests {
         let infinite = Tensor::vector(&[f32::INFINITY]);
         let found = quantize(&infinite, &format, &Layout::whole(1), true, READING).unwrap();
         assert_eq!(found.err(), Some(NoScale::NotFinite));
+    }
+
+    #[test]
+    fn the_greatest_numbers_stay_finite() {
+        for elem in
+            [ElemType::Int8, ElemType::Uint8, ElemType::Uint4, ElemType::Uint2, ElemType::Float8E4M3Fn]
+        {
+            let format = Format::of(elem).unwrap();
+            for (low, high) in [(f32::MIN, 1.0), (-1.0, f32::MAX), (-3.3e38, 3.3e38), (f32::MIN, f32::MAX)] {
+                for symmetric in [true, false] {
+                    let (scale, zero) = format.parameters((low, high), symmetric);
+                    let of = |number: f32| (format.quantize(number, scale, zero) - zero) * scale;
+                    assert!([low, high].into_iter().all(|end| of(end).is_finite()), "{elem} {low} {high}");
+                    assert!(of(high.max(-low)).abs() > 2e38 || of(low) < -1.5e38, "{elem} {low} {high}");
+                }
+            }
+        }
     }
 
     #[test]

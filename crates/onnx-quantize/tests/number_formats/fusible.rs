@@ -56,6 +56,24 @@ fn biases_of_stacks_of_products_are_rows() {
     }
 }
 
+/// onnxruntime quantizes a bias that stays `float`, without a look at the range of `int32`.
+#[test]
+fn a_bias_fits_whatever_signs_the_weights_have() {
+    let table = Quantization::named("onnxruntime").unwrap();
+    for weights in ["{1.8e-5, 0, 0, 1.3e-5}", "{-1.8e-5, 0, 0, -1.3e-5}", "{1.8e-5, -1e-5, 0, 1.3e-5}"] {
+        let text = format!(
+            r#"<ir_version: 9, opset_import: ["": 21]> g (float[1,2,4,4] x) => (float[1,2,4,4] y)
+            <float[2,2,1,1] w = {weights}, float[2] b = {{0.61, 1.27}}> {{ z = Conv (x, w, b) y = Tanh (z) }}"#
+        );
+        for channels in [false, true] {
+            let options =
+                StaticOptions::new(&table).with_weights(Some(ElemType::Uint8)).with_per_channel(channels);
+            let printed = text_of(&quantized(&text, ElemType::Int8, &options));
+            assert!(printed.contains("int32[2] b_quantized"), "{printed}");
+        }
+    }
+}
+
 /// onnxruntime quantizes a bias that stays `float` with `Round`, and does not load the model if its version has no such operator.
 #[test]
 fn a_scaled_product_with_a_bias_is_not_quantized_without_round() {
