@@ -90,8 +90,7 @@ fn widen_bias(model: &mut Model, (sum, index): (NodeId, usize)) -> Result<bool, 
     Ok(true)
 }
 
-/// The version of the operators of the default domain around a node.
-pub(super) fn version(model: &Model, node: NodeId) -> i64 {
+fn version(model: &Model, node: NodeId) -> i64 {
     model.versions_in(model.node(node).graph()).get(domain::ONNX).unwrap_or(1)
 }
 

@@ -11,15 +11,11 @@ use onnx_types::tensor::{DataSource, Tensor};
 use onnx_types::{ElemType, Stopped};
 
 use super::StaticOptions;
-use super::fusible::version;
 use super::groups::Groups;
 use crate::edits::nodes_outside_functions;
 use crate::narrow::{Kept, Types, collect_types, keep_indices};
 use crate::types::inner_elem;
 use crate::weights::dense_constant;
-
-/// The first version of the operators with `Round`.
-const WITH_ROUND: i64 = 11;
 
 /// A set of values.
 type Values = HashSet<ValueId, RandomState>;
@@ -63,7 +59,7 @@ impl Candidates {
             let record = model.node(node);
             let row = table.operator(model.str(record.op())).filter(|_| record.domain().is_empty());
             let is_standard = || matches!(model.callee(node, options.registry), Callee::Standard(_));
-            let Some(row) = row.filter(|_| is_standard() && !has_open_bias(model, node)) else { continue };
+            let Some(row) = row.filter(|_| is_standard() && !has_open_bias(model, record)) else { continue };
             let bias = has_bias(record).then_some(2);
             let is_operand = |&(index, value): &(usize, Option<ValueId>)| {
                 Some(index) != bias && value.is_some_and(&is_float)
@@ -109,11 +105,9 @@ pub(crate) fn is_scaled(record: &Node) -> bool {
     record.is(op::GEMM) && !(is_plain(attr::ALPHA) && is_plain(attr::BETA))
 }
 
-/// Whether onnxruntime quantizes the bias itself, with operators that the version of the model does not have: it does not load the
-/// model then.
-fn has_open_bias(model: &Model, node: NodeId) -> bool {
-    let record = model.node(node);
-    version(model, node) < WITH_ROUND && is_scaled(record) && record.input(2).is_some()
+/// Whether onnxruntime quantizes the bias itself: with the product of the scales, as if nothing were scaled.
+fn has_open_bias(model: &Model, record: &Node) -> bool {
+    is_scaled(record) && record.input(2).is_some_and(|bias| dense_constant(model, bias).is_some())
 }
 
 fn has_bias(record: &Node) -> bool {

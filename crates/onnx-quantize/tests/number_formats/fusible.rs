@@ -74,22 +74,25 @@ fn a_bias_fits_whatever_signs_the_weights_have() {
     }
 }
 
-/// onnxruntime quantizes a bias that stays `float` with `Round`, and does not load the model if its version has no such operator.
+/// onnxruntime quantizes a constant bias that stays `float` itself, without the factors; before version 11, it does not load the model.
 #[test]
-fn a_scaled_product_with_a_bias_is_not_quantized_without_round() {
+fn a_scaled_product_with_a_constant_bias_is_not_quantized() {
     let table = Quantization::named("onnxruntime").unwrap();
-    let pairs = |version: i64, scale: &str| {
+    let pairs = |version: i64, scale: &str, bias: &str| {
         let text = format!(
-            r#"<ir_version: 5, opset_import: ["": {version}]> g (float[N,4] x) => (float[N,2] y)
+            r#"<ir_version: 5, opset_import: ["": {version}]> g (float[N,4] x, float[2] c) => (float[N,2] y)
             <float[4,2] w = {{0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}}, float[2] b = {{0.5, -0.25}}> {{
-                y = Gemm <{scale}> (x, w, b)
+                y = Gemm <{scale}> (x, w, {bias})
             }}"#
         );
         let done = quantized(&text, ElemType::Int8, &StaticOptions::new(&table));
         text_of(&done).contains("QuantizeLinear")
     };
-    assert!(pairs(11, "alpha = 0.5") && pairs(10, "alpha = 1.0") && pairs(10, "transA = 0"));
-    assert!(!pairs(10, "alpha = 0.5") && !pairs(10, "beta = 0.5"));
+    for version in [10, 21] {
+        assert!(pairs(version, "alpha = 1.0", "b") && pairs(version, "transA = 0", "b"));
+        assert!(pairs(version, "alpha = 0.5", "c"), "a bias that is computed stays as it is");
+        assert!(!pairs(version, "alpha = 0.5", "b") && !pairs(version, "beta = 0.5", "b"));
+    }
 }
 
 /// Pairs of `int8` are repeated behind operators that move elements, where onnxruntime would repeat them in a form that is not valid.
