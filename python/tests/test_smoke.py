@@ -181,7 +181,7 @@ def test_weights_come_from_another_model(tmp_path):
         assert ox.import_weights(bare.clone(), "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }") == 1
     for source, message in (
         (bare, "the elements of `w` were stripped"),
-        ("g (float[2] x) => (float[2] y) <float[2] z = {1, 2}> { y = Add (x, z) }", "no weight `z`"),
+        ("g (float[2] x) => (float[2] y) <float[2] z = {1, 2}> { y = Add (x, z) }", "none of the stripped weights, such as `w`"),
         ("g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add (x, w) }", "has the type"),
     ):
         with pytest.raises(ox.LoadError, match=message):

@@ -42,6 +42,9 @@ pub enum WeightError {
     /// The elements of a weight are needed, but were stripped.
     #[error("the elements of `{}` were stripped", .0.escape_debug())]
     Stripped(String),
+    /// A model has none of the weights that were stripped in another one, of which this is the first.
+    #[error("it has none of the stripped weights, such as `{}`", .0.escape_debug())]
+    NoneStripped(String),
     /// Values of a type cannot be generated.
     #[error("no elements are generated for `{}`: {reason}", name.escape_debug())]
     NotGenerated {
@@ -106,16 +109,21 @@ pub fn stripped_names(model: &Model) -> Vec<String> {
 ///
 /// # Errors
 ///
-/// See [`replacements`].
+/// Returns an error if the model has none of the weights that were stripped; see also [`replacements`].
 pub fn replacements_for(
     target: &Model,
     model: &Model,
     source: &dyn DataSource,
     interrupt: &Interrupt,
 ) -> Result<Vec<Replacement>, WeightError> {
-    let stripped: HashSet<String, RandomState> = stripped_names(target).into_iter().collect();
-    let is_chosen = |weight: &Weight<'_>| stripped.is_empty() || stripped.contains(&weight.name);
-    replacements(model, source, &is_chosen, interrupt)
+    let names = stripped_names(target);
+    let stripped: HashSet<&str, RandomState> = names.iter().map(String::as_str).collect();
+    let is_chosen = |weight: &Weight<'_>| stripped.is_empty() || stripped.contains(weight.name.as_str());
+    let found = replacements(model, source, &is_chosen, interrupt)?;
+    match names.into_iter().next().filter(|_| found.is_empty()) {
+        Some(first) => Err(WeightError::NoneStripped(first)),
+        None => Ok(found),
+    }
 }
 
 /// The weights of a model that a function chooses, for another model with weights of the same names. Their elements are in memory,

@@ -240,6 +240,10 @@ fn weights_of_another_model_fit_or_are_named() {
     onnx(&folder, "weights import st.onnx part.onnxtxt -o p.onnx")
         .exits(0)
         .says("1 stripped tensor stays without elements: `w`");
+    folder.put(
+        "none.onnxtxt",
+        "<ir_version: 10, opset_import: [\"\": 21]> g (float[4] x) => (float[4] y) { y = Neg (x) }",
+    );
     // What was changed meanwhile stays, and what only the other model has is not needed.
     onnx(&folder, "weights strip m.onnx --min-elements 16 -o few.onnx").exits(0);
     onnx(&folder, "simplify few.onnx -o changed.onnx").exits(0);
@@ -254,6 +258,10 @@ fn weights_of_another_model_fit_or_are_named() {
         ("weights import st.onnx st.onnx -o n.onnx", "st.onnx: the elements of `w` were stripped"),
         ("weights import m.onnx --replace w=part.onnxtxt -o n.onnx", "part.onnxtxt: has no tensor `w`"),
         ("weights import part.onnxtxt m.onnx -o n.onnx", "the model has no weight `w`"),
+        (
+            "weights import few.onnx none.onnxtxt -o n.onnx",
+            "none.onnxtxt: it has none of the stripped weights",
+        ),
         ("weights import - - -o n.onnx", "only one model can come from standard input"),
     ] {
         onnx(&folder, line).exits(2).says(message);

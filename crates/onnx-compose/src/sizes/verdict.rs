@@ -53,8 +53,12 @@ impl Freed<'_> {
                     let variable = super::shown(model.str(self.constants.variable));
                     format!("a size that the model computes fits `{variable}` in {node}")
                 }
-                // A size that gets another number has that number in place of the variable.
-                None => Guard::new(model, self.after, *fact).condition.replace(super::TEMPORARY, ""),
+                // A size that gets another number has that number in place of the variable. A size of 1 broadcasts, but results have
+                // the other size then.
+                None => Guard::new(model, self.after, *fact)
+                    .condition
+                    .replace(super::TEMPORARY, "")
+                    .replace(" or 1 == 1", ""),
             };
             match (self.effect(fact.relation), fact.node) {
                 (Effect::None, _) => {}

@@ -56,7 +56,7 @@ fn biases_of_stacks_of_products_are_rows() {
     }
 }
 
-/// onnxruntime quantizes a bias that stays `float`, without a look at the range of `int32`.
+/// onnxruntime quantizes a bias that stays `float`, also one that is beyond the range of `int32`.
 #[test]
 fn a_bias_fits_whatever_signs_the_weights_have() {
     let table = Quantization::named("onnxruntime").unwrap();
