@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{FromArgMatches as _, ValueEnum as _};
-use onnx_codec::FileError;
 
 use crate::args::{Cli, command};
 use crate::exit::{Failure, Outcome};
@@ -77,7 +76,7 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
     if let Some(missing) = missing.filter(|_| into_directory && has_several) {
         // With the words of the system, as for one model.
         let source = missing.metadata().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
-        return Some(Err(FileError { operation: "read", path: missing.clone(), source }.into()));
+        return Some(Err(Failure::cannot_read(missing, source)));
     }
     // A pattern may stand for one file, which is written to the directory as several are.
     let is_single = paths.len() < 2 && !has_directory && !goes_inside;

@@ -96,6 +96,11 @@ impl Failure {
         Self { rule: &failures::FILE_NOT_WRITABLE, ..Self::new(message) }
     }
 
+    /// A file or directory that cannot be read, for this reason of the system.
+    pub(crate) fn cannot_read(path: &Path, source: io::Error) -> Self {
+        FileError { operation: "read", path: path.to_owned(), source }.into()
+    }
+
     /// A file or directory that cannot be written, for this reason of the system.
     pub(crate) fn cannot_write(path: &Path, source: io::Error) -> Self {
         FileError { operation: "write", path: path.to_owned(), source }.into()

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
-use onnx_codec::{Content, FileError, OPERATOR_SET, sniff};
+use onnx_codec::{Content, OPERATOR_SET, sniff};
 
 use crate::exit::Failure;
 use crate::input::display_name;
@@ -185,7 +185,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 /// The failure for a file that an argument names where a file of another kind is needed: `what`. Also for one that is not there.
 pub(crate) fn not_a(path: &Path, what: &str, help: &str) -> Failure {
     if let Err(source) = path.metadata() {
-        let failure: Failure = FileError { operation: "read", path: path.to_owned(), source }.into();
+        let failure = Failure::cannot_read(path, source);
         return if failure.help.is_some() { failure } else { failure.help(help) };
     }
     let is_model = Format::of(path).is_some_and(|format| format != Format::Json);
