@@ -131,7 +131,7 @@ impl Region<'_> {
     }
 
     pub(crate) fn is_replaced(&self, value: ValueId) -> bool {
-        self.pairs.iter().any(|&(old, _)| old == value)
+        self.replacement(value).is_some()
     }
 
     fn is_deterministic(&self, node: NodeId) -> bool {
