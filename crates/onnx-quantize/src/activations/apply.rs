@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use onnx_compose::{BiasFormat, Scales};
+use onnx_compose::Scales;
 use onnx_ir::{AttrValue, Def, Model, Node, NodeId, Position, Use, User, ValueId};
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::{Tensor, TensorError};
 
 use super::StaticOptions;
+use super::biases::{Biases, quantized};
 use super::parameters::Parameters;
 use super::plan::{Candidate, Plan, bounds, is_scaled};
 use crate::edits::{add_constant, erase_unused_initializers};
@@ -145,6 +146,8 @@ impl<'a> Cx<'a> {
     fn constants_of(&mut self, model: &mut Model, candidate: &Candidate) -> Result<(), QuantizeError> {
         let node = candidate.node;
         let mut weight = None;
+        let bias = self.biases().row(model, candidate)?;
+        let bias = bias.filter(|_| !is_scaled(model.node(node)));
         for &index in &candidate.operands {
             let Some(value) = model.node(node).input(index) else { continue };
             let Some(tensor) = dense_constant(model, value).cloned() else { continue };
@@ -166,12 +169,8 @@ impl<'a> Cx<'a> {
             };
             self.constant(model, (node, index), value, &tensor, parameters)?;
         }
-        if let (Some((1, scales, has_channels)), Some(bias), BiasFormat::Int32) =
-            (weight, candidate.bias, self.options.table.bias)
-        {
-            self.bias(model, (node, bias), &scales, has_channels)?;
-        }
-        Ok(())
+        let weight = weight.filter(|(index, ..)| *index == 1);
+        self.bias(model, candidate, weight.map(|(_, scales, has_channels)| (scales, has_channels)), bias)
     }
 
     /// The type of a weight. The first operand of a product has the type of activations also if it is a constant: kernels take pairs of types, and
@@ -203,7 +202,7 @@ impl<'a> Cx<'a> {
         candidate: &Candidate,
     ) -> Result<Option<Vec<f32>>, QuantizeError> {
         let node = candidate.node;
-        let least = self.least_scales(model, node, candidate)?;
+        let least = self.biases().least_scales(model, candidate)?;
         // Users of one weight with separate biases can need other scales.
         let owner = if least.is_empty() { NodeId::default() } else { node };
         let key = (value, channel, format.elem, owner);
@@ -281,70 +280,33 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    /// The scale of the first operand of a node.
-    fn operand_scale(&self, model: &Model, node: NodeId, candidate: &Candidate) -> Option<f32> {
-        let value = model.node(node).input(0).filter(|_| candidate.operands.contains(&0))?;
-        self.parameters.of(self.plan, value).map(|(scale, _)| scale)
+    /// What is known about biases.
+    const fn biases(&self) -> Biases<'a> {
+        Biases { plan: self.plan, parameters: self.parameters, options: self.options }
     }
 
-    /// The least scale of each channel with which the bias is within the range of `int32`; empty without a bias.
-    fn least_scales(
-        &self,
-        model: &Model,
-        node: NodeId,
-        candidate: &Candidate,
-    ) -> Result<Vec<f32>, QuantizeError> {
-        let bias = candidate.bias.and_then(|bias| model.node(node).input(bias));
-        let bias = bias.and_then(|bias| dense_constant(model, bias));
-        let scale = self.operand_scale(model, node, candidate);
-        let (Some(bias), Some(scale)) = (bias, scale) else { return Ok(Vec::new()) };
-        let numbers = bias.to_vec::<f32>(self.options.data).unwrap_or_default();
-        let least = |number: &f32| (f64::from(number.abs()) / (f64::from(scale) * f64::from(1 << 30))) as f32;
-        let least: Vec<f32> = numbers.iter().map(least).collect();
-        Ok(if least.iter().all(|&least| least <= f32::MIN_POSITIVE) { Vec::new() } else { least })
-    }
-
-    /// Makes a bias `int32` with the product of the scales.
+    /// Makes a constant bias `int32` with the product of the scales.
     fn bias(
         &mut self,
         model: &mut Model,
-        (node, index): (NodeId, usize),
-        scales: &[f32],
-        has_channels: bool,
+        candidate: &Candidate,
+        weight: Option<(Vec<f32>, bool)>,
+        bias: Option<Vec<f32>>,
     ) -> Result<(), QuantizeError> {
-        let record = model.node(node);
-        let Some(value) = record.input(index).filter(|_| !is_scaled(record)) else { return Ok(()) };
-        let operand = record.input(0).and_then(|value| self.parameters.of(self.plan, value));
-        let (Some(tensor), Some((operand, _))) = (dense_constant(model, value), operand) else {
-            return Ok(());
-        };
-        if tensor.rank() != 1 {
-            return Ok(());
-        }
+        let (node, record) = (candidate.node, model.node(candidate.node));
+        let (Some(index), Some(row)) = (candidate.bias, bias) else { return Ok(()) };
+        let has_channels = weight.as_ref().map(|weight| weight.1);
+        let scales = self.biases().both(model, candidate, weight.map(|weight| weight.0));
+        let quantized = scales.and_then(|scales| quantized(&row, &scales));
+        let (Some(quantized), Some(value)) = (quantized, record.input(index)) else { return Ok(()) };
+        let has_channels = has_channels.unwrap_or(quantized.scales.len() != 1);
         let name = model.str(model.value(value).name()).to_owned();
-        let dims = tensor.dims().to_vec();
-        let numbers = tensor.to_vec::<f32>(self.options.data).map_err(|reason| failed(&name, reason))?;
-        let products: Vec<f32> = scales.iter().map(|scale| scale * operand).collect();
-        let is_usable = products.iter().all(|product| product.is_normal());
-        if !is_usable || (has_channels && products.len() != numbers.len()) {
-            return Ok(());
-        }
-        let mut quantized = Vec::with_capacity(numbers.len());
-        for (index, number) in numbers.iter().enumerate() {
-            let Some(product) = products.get(if has_channels { index } else { 0 }) else { return Ok(()) };
-            let number = (f64::from(*number) / f64::from(*product)).round_ties_even();
-            // The least scales of the weight make it fit, unless it is not finite.
-            if number.is_nan() || number.abs() > f64::from(i32::MAX) {
-                return Ok(());
-            }
-            quantized.push(number as i32);
-        }
         let scale = match has_channels {
-            true => Tensor::from_slice(dims.iter().copied(), &products)?,
-            false => Tensor::scalar(products.first().copied().unwrap_or(1.0)),
+            true => Tensor::vector(&quantized.scales),
+            false => Tensor::scalar(quantized.scales.first().copied().unwrap_or(1.0)),
         };
         let inputs = [
-            add_constant(model, &format!("{name}_quantized"), Tensor::from_slice(dims, &quantized)?)?,
+            add_constant(model, &format!("{name}_quantized"), Tensor::vector(&quantized.numbers))?,
             add_constant(model, &format!("{name}_scale"), scale)?,
         ];
         let new = dequantize(model, &name, &inputs, has_channels.then_some(0))?;

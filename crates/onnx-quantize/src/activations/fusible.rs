@@ -1,4 +1,4 @@
-//! Forms that runtimes fuse, and those that onnxruntime cannot load, although they mean the same.
+//! Forms that runtimes fuse, and those that onnxruntime cannot load or computes otherwise, although they mean the same.
 //!
 //! onnxruntime makes `Gemm` of a product and the sum behind it, with a `Reshape` around it for operands of more than two axes. There is no
 //! quantized kernel of that `Gemm` if the bias is `float`: the product is computed in `float`, several times slower. A bias with an axis more
@@ -6,13 +6,19 @@
 //!
 //! It also repeats a pair of `QuantizeLinear` and `DequantizeLinear` behind operators that move elements. From version 21 of the operators on,
 //! its pair of `int8` is not valid: it replaces the zero point by one of `uint8`, but not `output_dtype`. With the pair in the model,
-//! nothing is repeated; the numbers are those of the first pair.
+//! nothing is repeated; the numbers are those of the first pair. The `Reshape` around a `Gemm` that it makes gets such a pair, too.
+//!
+//! What stays between quantized operators is the subject of [`held`].
 
+mod held;
+
+use onnx_compose::BiasFormat;
 use onnx_ir::{Model, Node, NodeId, Position, Use, User, ValueId};
 use onnx_schema::{domain, op};
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemType, Symbol, Type};
 
+use self::held::Held;
 use super::StaticReport;
 use super::apply::add_pair;
 use crate::edits::{add_constant, erase_unused_initializers, nodes_outside_functions};
@@ -23,21 +29,26 @@ const WITH_OUTPUT_TYPE: i64 = 21;
 /// The first version of `Unsqueeze` whose axes are an operand.
 const WITH_AXES: i64 = 13;
 
-/// Rewrites biases of the nodes that were quantized, and adds the pairs that onnxruntime would repeat. Returns `true` if something changed.
+/// Rewrites what onnxruntime would compute otherwise than the model `before` was quantized, or slower, and adds the pairs that it would
+/// repeat. Returns `true` if something changed.
 ///
 /// # Errors
 ///
 /// Returns an error if the model cannot be edited.
 pub(super) fn write(
     model: &mut Model,
-    nodes: impl Iterator<Item = NodeId>,
+    before: &Model,
+    bias: BiasFormat,
     report: &mut StaticReport,
 ) -> Result<bool, QuantizeError> {
     let mut has_changed = false;
-    for node in nodes {
-        if let Some(bias) = bias_of(model, node) {
+    for node in nodes_outside_functions(model) {
+        if let Some(bias) = bias_of_stack(model, node) {
             has_changed |= widen_bias(model, bias)?;
         }
+    }
+    for held in Held::find(model, before, bias) {
+        has_changed |= held.hold(model)?;
     }
     if has_changed {
         erase_unused_initializers(model);
@@ -47,27 +58,67 @@ pub(super) fn write(
     Ok(has_changed || pairs > 0)
 }
 
-/// The operand of a sum that is the bias of a product with more than two axes and quantized operands.
-fn bias_of(model: &Model, node: NodeId) -> Option<(NodeId, usize)> {
-    let record = model.get_node(node).map(|_| model.node(node))?;
-    let is_dequantized = |index| {
-        let producer = model.input_producer(node, index).map(|node| model.node(node));
-        producer.is_some_and(|record| record.is(op::DEQUANTIZE_LINEAR))
-    };
-    let rank = |value: ValueId| match dense_constant(model, value) {
-        Some(constant) => Some(constant.rank()),
-        None => model.ty(value).and_then(Type::shape).map(|shape| shape.rank()),
-    };
-    let is_stack = rank(record.input(0)?) > Some(2) && rank(record.input(1)?) == Some(2);
-    if !record.is(op::MAT_MUL) || !is_stack || !is_dequantized(0) || !is_dequantized(1) {
-        return None;
-    }
+/// The sum behind a product, and the index of the operand that is added.
+fn sum_behind(model: &Model, product: NodeId) -> Option<(NodeId, usize)> {
+    let record = model.node(product);
     let (sum, index) = model.sole_consumer(record.output(0)?)?;
     let other: &Node = model.node(sum);
     let is_sum = other.is(op::ADD) && other.domain().is_empty() && other.graph() == record.graph();
-    let bias = 1_usize.checked_sub(index).filter(|_| is_sum)?;
-    let is_vector = other.input(bias).and_then(rank) == Some(1);
-    is_vector.then_some((sum, bias))
+    Some((sum, 1_usize.checked_sub(index).filter(|_| is_sum)?))
+}
+
+/// The number of axes of a value.
+fn rank(model: &Model, value: ValueId) -> Option<usize> {
+    match dense_constant(model, value) {
+        Some(constant) => Some(constant.rank()),
+        None => model.ty(value).and_then(Type::shape).map(|shape| shape.rank()),
+    }
+}
+
+/// The operand of a sum that is the bias of a product with more than two axes next to a pair.
+fn bias_of_stack(model: &Model, node: NodeId) -> Option<(NodeId, usize)> {
+    let record = model.node(node);
+    let is_stack = rank(model, record.input(0)?) > Some(2) && rank(model, record.input(1)?) == Some(2);
+    if !record.is(op::MAT_MUL) || !record.domain().is_empty() || !is_stack {
+        return None;
+    }
+    let (sum, bias) = sum_behind(model, node)?;
+    let is_vector = rank(model, model.node(sum).input(bias)?) == Some(1);
+    let result = model.node(sum).output(0)?;
+    let is_next = dequantized_before(model, record.input(0)?) || quantized_behind(model, result).is_some();
+    (is_vector && is_next).then_some((sum, bias))
+}
+
+/// Whether a `DequantizeLinear` makes a value, also in front of operators that move elements.
+fn dequantized_before(model: &Model, value: ValueId) -> bool {
+    let mut at = value;
+    while let Some(node) = model.value(at).producer() {
+        let record = model.node(node);
+        if record.is(op::DEQUANTIZE_LINEAR) && record.domain().is_empty() {
+            return true;
+        }
+        match record.input(0).filter(|_| is_repeated_behind(record)) {
+            Some(operand) => at = operand,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// The only use of a value, if that is a `QuantizeLinear`, or an operator that moves elements in front of one.
+fn quantized_behind(model: &Model, value: ValueId) -> Option<(NodeId, usize)> {
+    let first = model.sole_consumer(value)?;
+    let mut at = first;
+    loop {
+        let record = model.node(at.0);
+        if at.1 != 0 || !record.domain().is_empty() {
+            return None;
+        }
+        if record.is(op::QUANTIZE_LINEAR) {
+            return Some(first);
+        }
+        at = model.sole_consumer(record.output(0).filter(|_| is_repeated_behind(record))?)?;
+    }
 }
 
 /// Lets a bias have an axis more. Returns `false` if the version of the operators has no form for it.
@@ -94,14 +145,37 @@ fn version(model: &Model, node: NodeId) -> i64 {
     model.versions_in(model.node(node).graph()).get(domain::ONNX).unwrap_or(1)
 }
 
-/// Returns `true` for operators behind which onnxruntime repeats a pair.
-fn is_repeated_behind(op: Symbol) -> bool {
-    matches!(op, op::MAX_POOL | op::RESHAPE | op::SLICE | op::SQUEEZE | op::TRANSPOSE | op::UNSQUEEZE)
+/// Returns `true` for nodes behind which onnxruntime repeats a pair.
+fn is_repeated_behind(node: &Node) -> bool {
+    const MOVERS: [Symbol; 6] =
+        [op::MAX_POOL, op::RESHAPE, op::SLICE, op::SQUEEZE, op::TRANSPOSE, op::UNSQUEEZE];
+    node.domain().is_empty() && MOVERS.contains(&node.op())
+}
+
+/// The nodes that use a value as their first operand, those behind an `If` of which it is a result included: onnxruntime puts a branch
+/// whose condition is constant into the graph around it.
+fn users(model: &Model, value: ValueId) -> Vec<NodeId> {
+    let (mut open, mut found) = (vec![value], Vec::new());
+    while let Some(value) = open.pop() {
+        for at in model.value(value).uses() {
+            match at.user {
+                User::Node(node) if at.index == 0 => found.push(node),
+                User::Graph(graph) => {
+                    let owner = model.owner_node(graph).map(|node| model.node(node));
+                    let owner = owner.filter(|owner| owner.is(op::IF) && owner.domain().is_empty());
+                    open.extend(owner.and_then(|owner| owner.output(at.index as usize)));
+                }
+                User::Node(_) | User::Attribute(_) => {}
+            }
+        }
+    }
+    found
 }
 
 /// Repeats pairs of `int8` behind operators that move elements. Returns their number.
 fn repeat_pairs(model: &mut Model) -> Result<usize, QuantizeError> {
     let mut open = nodes_outside_functions(model);
+    let main = model.main_graph();
     open.retain(|&node| {
         let record = model.node(node);
         let zero = record.input(2).and_then(|zero| model.constant_tensor(zero));
@@ -117,10 +191,11 @@ fn repeat_pairs(model: &mut Model) -> Result<usize, QuantizeError> {
         else {
             continue;
         };
-        for (user, index) in model.node_uses(value) {
+        for user in users(model, value) {
             let other = model.node(user);
             let Some(result) = other.output(0) else { continue };
-            let is_moved = index == 0 && other.domain().is_empty() && is_repeated_behind(other.op());
+            let sees = |value: ValueId| [main, other.graph()].contains(&model.graph_of(value));
+            let is_moved = is_repeated_behind(other) && sees(scale) && sees(zero);
             let is_open = |at: &Use| !is_quantized(model, *at);
             if is_moved && model.value(result).uses().iter().any(is_open) {
                 let select = |model: &Model, at| !is_quantized(model, at);

@@ -1,6 +1,7 @@
 //! Static quantization: pairs of `QuantizeLinear` and `DequantizeLinear` around what computes with quantized numbers.
 
 mod apply;
+mod biases;
 mod calibrate;
 mod calibrated;
 mod correct;
@@ -25,6 +26,7 @@ use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{ElemType, Execution};
 
 use self::apply::{Applied, apply};
+use self::biases::Biases;
 use self::calibrate::Runs;
 pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
@@ -248,7 +250,7 @@ pub(crate) fn quantize_with_runs(
         None => None,
     };
     write_types(&mut result, options.registry, options.data, &options.execution);
-    if fusible::write(&mut result, work.candidates.all.iter().map(|candidate| candidate.node), &mut report)? {
+    if fusible::write(&mut result, &source, options.table.bias, &mut report)? {
         write_types(&mut result, options.registry, options.data, &options.execution);
     }
     drop(source);
@@ -311,7 +313,7 @@ impl<'a> Work<'a> {
             return Err(QuantizeError::NoRanges);
         }
         work.keep_without_scale(model)?;
-        work.keep_without_range(model);
+        work.keep_unusable(model)?;
         Ok(work)
     }
 
@@ -346,13 +348,15 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Keeps nodes with a value that has no range, or with an operand that would vanish, until none is left.
-    fn keep_without_range(&mut self, model: &Model) {
+    /// Keeps nodes with a value that has no range, with an operand that would vanish, or with a bias that has no form, until none is left.
+    fn keep_unusable(&mut self, model: &Model) -> Result<(), QuantizeError> {
         loop {
             let (plan, parameters) = self.plan(model, &self.stay);
-            let bad = parameters.unusable(model, &plan, &self.to);
+            let biases = Biases { plan: &plan, parameters: &parameters, options: self.options };
+            let mut bad = biases.unusable(model)?;
+            bad.extend(parameters.unusable(model, &plan, &self.to));
             if bad.is_empty() {
-                return;
+                return Ok(());
             }
             self.stay.extend(bad);
         }

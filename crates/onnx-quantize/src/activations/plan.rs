@@ -59,7 +59,7 @@ impl Candidates {
             let record = model.node(node);
             let row = table.operator(model.str(record.op())).filter(|_| record.domain().is_empty());
             let is_standard = || matches!(model.callee(node, options.registry), Callee::Standard(_));
-            let Some(row) = row.filter(|_| is_standard() && !has_open_bias(model, record)) else { continue };
+            let Some(row) = row.filter(|_| is_standard()) else { continue };
             let bias = has_bias(record).then_some(2);
             let is_operand = |&(index, value): &(usize, Option<ValueId>)| {
                 Some(index) != bias && value.is_some_and(&is_float)
@@ -99,22 +99,18 @@ impl Candidates {
     }
 }
 
-/// Whether a product or a bias is multiplied by a number: the bias stays `float` then.
+/// Whether a product or a bias is multiplied by a number: the scale of a bias is not the product of the others then.
 pub(crate) fn is_scaled(record: &Node) -> bool {
     let is_plain = |name| record.attribute(name).and_then(onnx_ir::Attribute::as_float).unwrap_or(1.0) == 1.0;
     record.is(op::GEMM) && !(is_plain(attr::ALPHA) && is_plain(attr::BETA))
-}
-
-/// Whether onnxruntime quantizes the bias itself: with the product of the scales, as if nothing were scaled.
-fn has_open_bias(model: &Model, record: &Node) -> bool {
-    is_scaled(record) && record.input(2).is_some_and(|bias| dense_constant(model, bias).is_some())
 }
 
 fn has_bias(record: &Node) -> bool {
     record.is(op::CONV) || record.is(op::CONV_TRANSPOSE) || record.is(op::GEMM)
 }
 
-fn is_dequantized(model: &Model, value: ValueId) -> bool {
+/// Whether a value is the result of a `DequantizeLinear`.
+pub(crate) fn is_dequantized(model: &Model, value: ValueId) -> bool {
     model.value(value).producer().is_some_and(|node| model.node(node).is(op::DEQUANTIZE_LINEAR))
 }
 
@@ -170,6 +166,8 @@ pub enum StayReason {
     Vanishes,
     /// It is steep where numbers are about 1, and a step of its operand is larger: a mask makes the range of the operand wide.
     Coarse,
+    /// Its constant bias cannot be `int32` with the product of the scales of the operands.
+    Bias,
     /// It moves or selects elements of a value that is not quantized, or for nodes that are not.
     Neighbors,
     /// Nothing that is quantized takes its result.
@@ -190,6 +188,7 @@ impl StayReason {
             Self::Mask => "a value has numbers of a mask",
             Self::Vanishes => "an operand is smaller than a step of the result",
             Self::Coarse => "a step of its operand is larger than the numbers that it tells apart",
+            Self::Bias => "its bias cannot be int32 with the product of the scales",
             Self::Neighbors => "it moves elements that are not quantized around it",
             Self::NotTaken => "nothing that is quantized takes its result",
             Self::Budget => "the outputs would not be within the budget",

@@ -19,6 +19,7 @@ mod interrupts;
 mod narrow;
 mod precision;
 mod public_reports;
+mod staying;
 mod weights;
 
 fn model(text: &str) -> Model {

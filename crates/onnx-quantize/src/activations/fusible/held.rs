@@ -1,0 +1,147 @@
+//! What stays between quantized operators, or in front of one, and does not by itself in onnxruntime.
+//!
+//! A `Conv`, `ConvTranspose` or `Gemm` between a `DequantizeLinear` and a `QuantizeLinear` gets a quantized weight and bias from onnxruntime
+//! if these are constants of `float`: as if nothing were scaled, and also if the bias is beyond the range of `int32`, and before version 11 with
+//! a `Round` that the operators do not have. A `Relu` or `Clip` in front of a `QuantizeLinear` to 8-bit floats is left out, as if a zero point
+//! of 0 were the least number, or the model is not loaded. A `Sum` of the one result stops both; of a bias with an axis more, onnxruntime
+//! makes nothing.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use onnx_compose::BiasFormat;
+use onnx_ir::{Model, Node, NodeId, Position, User, ValueId};
+use onnx_schema::op;
+use onnx_types::ElemType;
+
+use super::{dequantized_before, is_repeated_behind, sum_behind, version, widen_bias};
+use crate::activations::plan::{is_dequantized, is_scaled};
+use crate::edits::nodes_outside_functions;
+use crate::types::inner_elem;
+use crate::weights::{QuantizeError, dense_constant};
+
+/// The first version of `Round`.
+const WITH_ROUND: i64 = 11;
+
+/// How something is kept from onnxruntime.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Held {
+    /// The bias is an operand of a node, which gets an axis more.
+    Bias(NodeId, usize),
+    /// A `QuantizeLinear` gets a `Sum` in front of it.
+    Operand(NodeId),
+}
+
+impl Held {
+    /// What there is in a model, but not in the one before it was quantized: that was for the runtime to do.
+    pub(super) fn find(model: &Model, before: &Model, bias: BiasFormat) -> Vec<Self> {
+        let in_one = |model: &Model| -> Vec<(NodeId, Self)> {
+            let nodes = nodes_outside_functions(model).into_iter();
+            nodes.filter_map(|node| Some((node, Self::of(model, node, bias)?))).collect()
+        };
+        let known: HashSet<NodeId, RandomState> = in_one(before).into_iter().map(|(node, _)| node).collect();
+        let (mut found, mut seen) = (Vec::new(), HashSet::<Self, RandomState>::default());
+        for (node, held) in in_one(model) {
+            if !known.contains(&node) && seen.insert(held) {
+                found.push(held);
+            }
+        }
+        found
+    }
+
+    /// What is in front of a `QuantizeLinear`, behind what a runtime makes a part of it, or moves it over.
+    fn of(model: &Model, quantize: NodeId, bias: BiasFormat) -> Option<Self> {
+        let record = model.node(quantize);
+        if !record.is(op::QUANTIZE_LINEAR) || !record.domain().is_empty() {
+            return None;
+        }
+        let is_short = gives_short_floats(model, record);
+        let mut value = record.input(0)?;
+        loop {
+            let node = model.value(value).producer().filter(|_| is_used_once(model, value))?;
+            let record = model.node(node);
+            let is_activation = record.is(op::RELU) || record.is(op::CLIP);
+            value = match record {
+                _ if !record.domain().is_empty() => return None,
+                _ if is_activation && is_short => return Some(Self::Operand(quantize)),
+                _ if is_repeated_behind(record) || is_activation || record.is(op::BATCH_NORMALIZATION) => {
+                    record.input(0)?
+                }
+                _ if record.is(op::ADD) || record.is(op::MUL) => changed(model, record)?,
+                _ => {
+                    return Self::of_product(model, node, bias)
+                        .map(|held| held.unwrap_or(Self::Operand(quantize)));
+                }
+            };
+        }
+    }
+
+    /// Whether onnxruntime quantizes an operator in front of a `QuantizeLinear`, or what it makes of it and the sum behind it: `Some(None)` if only a
+    /// node between stops it.
+    fn of_product(model: &Model, node: NodeId, bias: BiasFormat) -> Option<Option<Self>> {
+        let record = model.node(node);
+        let is_convolution = record.is(op::CONV) || record.is(op::CONV_TRANSPOSE);
+        let is_product = is_convolution || record.is(op::GEMM) || record.is(op::MAT_MUL);
+        let weight = record.input(1).filter(|_| is_product)?;
+        let stays = dense_constant(model, weight).is_some();
+        if !(stays || is_dequantized(model, weight)) || !dequantized_before(model, record.input(0)?) {
+            return None;
+        }
+        let added = match record.is(op::MAT_MUL) {
+            // With nothing behind it, it is no `Gemm`.
+            true => Some(sum_behind(model, node)?),
+            false => record.input(2).map(|_| (node, 2)),
+        };
+        let vector = match added.and_then(|(user, index)| model.node(user).input(index)) {
+            // A bias of another form, or one that is computed, stays, and the weight with it.
+            Some(value) => Some(dense_constant(model, value).filter(|bias| bias.rank() == 1)?),
+            None => None,
+        };
+        let has_open_bias =
+            || bias == BiasFormat::Int32 || is_scaled(record) || version(model, node) < WITH_ROUND;
+        if !stays && (vector.is_none() || !has_open_bias()) {
+            return None;
+        }
+        Some(added.filter(|_| !is_convolution).map(|(user, index)| Self::Bias(user, index)))
+    }
+
+    /// Keeps it from onnxruntime. Returns `false` if there is nothing to do any more.
+    pub(super) fn hold(self, model: &mut Model) -> Result<bool, QuantizeError> {
+        let quantize = match self {
+            Self::Bias(user, index) => return widen_bias(model, (user, index)),
+            Self::Operand(quantize) => quantize,
+        };
+        let Some(value) = model.node(quantize).input(0) else { return Ok(false) };
+        let name = format!("{}_kept", model.str(model.value(value).name()));
+        let name = model.unused_name(&name);
+        let name = model.str(name).to_owned();
+        let new = model.build_at(Position::Before(quantize)).op(op::SUM, [value]).output_named(&name)?;
+        let ty = model.value(value).shared_ty().cloned();
+        model.set_type(new, ty);
+        model.set_input(quantize, 0, Some(new));
+        Ok(true)
+    }
+}
+
+/// Whether one node uses the elements of a value: sizes are constants when a runtime looks for patterns.
+fn is_used_once(model: &Model, value: ValueId) -> bool {
+    let tells_sizes = |user| matches!(user, User::Node(node) if model.node(node).is(op::SHAPE) || model.node(node).is(op::SIZE));
+    model.value(value).uses().iter().filter(|at| !tells_sizes(at.user)).count() == 1
+}
+
+/// The operand to which a constant is added, or that it multiplies.
+fn changed(model: &Model, record: &Node) -> Option<ValueId> {
+    let is_constant = |value: ValueId| dense_constant(model, value).is_some();
+    match (record.input(0)?, record.input(1)?) {
+        (value, other) if is_constant(other) => Some(value),
+        (other, value) if is_constant(other) => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether a `QuantizeLinear` gives floats.
+fn gives_short_floats(model: &Model, record: &Node) -> bool {
+    let of_result = record.output(0).and_then(|value| model.ty(value)).and_then(inner_elem);
+    let zero = || Some(model.constant_tensor(record.input(2)?)?.elem());
+    of_result.or_else(zero).is_some_and(ElemType::is_float)
+}
