@@ -57,13 +57,15 @@ pub(crate) fn advice(
     is_selected: bool,
 ) -> String {
     let Some(half) = reason.half.filter(|_| !is_selected) else {
-        return match is_selected {
-            true => "`--only` and `--except` may leave no node to change",
-            false => {
-                "`onnx find MODEL 'type(float16, bfloat16)'` lists such values; `--dequantize` is for quantized weights"
-            }
-        }
-        .to_owned();
+        return match (is_selected, reason.versions.first()) {
+            (true, Some(version)) => format!(
+                "`onnx convert MODEL --opset {version} -o NEW` first, or select others with `--only` and `--except`"
+            ),
+            (true, None) => "`--only` and `--except` may leave no node to change".to_owned(),
+            (false, _) => "`onnx find MODEL 'type(float16, bfloat16)'` lists such values; `--dequantize` is for quantized \
+                weights"
+                .to_owned(),
+        };
     };
     // A run finds numbers out of range, and takes the time of a run for each try.
     let quick = options.clone().with_run(false);

@@ -64,6 +64,37 @@ pub(crate) fn erase_unused_initializers(model: &mut Model) {
     model.erase_unused_initializers_in(&graphs);
 }
 
+/// Lets something see the initializers of a model as constants where the version of the format requires them as inputs; they are inputs
+/// afterwards, as are new ones.
+pub(crate) fn with_constants<T>(
+    model: &mut Model,
+    work: impl FnOnce(&mut Model) -> T,
+) -> Result<T, EditError> {
+    if !matches!(model.info().ir_version, ..4) {
+        return Ok(work(model));
+    }
+    let main = model.main_graph();
+    let before: Vec<ValueId> = model.graph(main).inputs().to_vec();
+    let is_open = |value: &ValueId| model.value(*value).initializer().is_none();
+    let open: Vec<ValueId> = before.iter().copied().filter(is_open).collect();
+    model.set_graph_inputs(main, &open)?;
+    let done = work(model);
+    let mut left: Vec<ValueId> = model.initializers(main).collect();
+    let mut inputs: Vec<ValueId> =
+        before.into_iter().filter(|value| open.contains(value) || left.contains(value)).collect();
+    left.retain(|value| !inputs.contains(value));
+    for &value in &left {
+        let tensor = model.value(value).initializer().and_then(|constant| constant.dense());
+        let ty = tensor.map(|tensor| {
+            Type::tensor(tensor.elem(), Some(tensor.dims().iter().copied().map(Dim::Known).collect()))
+        });
+        model.set_type(value, ty);
+    }
+    inputs.extend(left);
+    model.set_graph_inputs(main, &inputs)?;
+    Ok(done)
+}
+
 /// Counts a node of an operator, in rows in the order of the first node of each.
 pub(crate) fn count(rows: &mut Vec<(String, usize)>, operator: String) {
     match rows.iter_mut().find(|row| row.0 == operator) {

@@ -276,7 +276,7 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         let new: Vec<Diagnostic> = errors_of(&result, options)?.into_iter().filter(is_new).collect();
         let Some(first) = new.first() else {
             if done.nodes == 0 {
-                let reason = NotTaken::new(model, change, &done, options.keep_io);
+                let reason = NotTaken::new(model, change, &done, options);
                 return match reason.versions.is_empty() {
                     true => Ok(Narrowed::nothing(reason, done)),
                     false => Err(NarrowError::NotTaken(Box::new(reason))),

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use onnx_diag::Quoted;
-use onnx_ir::{Model, NodeId};
-use onnx_schema::{Schema, domain};
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_schema::{Schema, TypeSet, domain};
+use onnx_shape_infer::infer;
 use onnx_types::ElemType;
 
 use super::change::Change;
-use super::{Half, Narrowed, WideNode, WideReason};
+use super::{Half, NarrowOptions, Narrowed, WideNode, WideReason, infer_options};
 use crate::report::by_operator;
 
 /// Why no node of a model gets another type.
@@ -27,15 +28,18 @@ pub struct NotTaken {
 
 impl NotTaken {
     /// If inputs and outputs keep their types, an operator that only moves elements does not get another type on its own.
-    pub(super) fn new(model: &Model, change: Change, done: &Narrowed, keep_io: bool) -> Self {
+    pub(super) fn new(model: &Model, change: Change, done: &Narrowed, options: &NarrowOptions<'_>) -> Self {
         let half = match change {
             Change::Narrow(half) => Some(half),
             Change::Widen(_) => None,
         };
         let lacks_type = done.wide.iter().filter(|wide| wide.reason == WideReason::Signature);
         let lacks_type = lacks_type.filter_map(|wide| Some((wide.node, half?)));
-        let mut versions: Vec<i64> =
-            lacks_type.flat_map(|(node, half)| versions_that_take(model, node, half, keep_io)).collect();
+        let inference = infer(model, &infer_options(options));
+        let is_float = |value: ValueId| inference.ty(value).elem() == Some(ElemType::Float);
+        let mut versions: Vec<i64> = lacks_type
+            .flat_map(|(node, half)| versions_that_take(model, node, half, (options.keep_io, &is_float)))
+            .collect();
         versions.sort_unstable();
         versions.dedup();
         Self { half, wide: done.wide.clone(), out_of_range: done.out_of_range.clone(), versions }
@@ -43,25 +47,36 @@ impl NotTaken {
 }
 
 /// The newer versions of the operator of a node that take a narrow type in the place of `float`, or compute in it.
-fn versions_that_take(model: &Model, node: NodeId, half: Half, computes: bool) -> impl Iterator<Item = i64> {
+fn versions_that_take(
+    model: &Model,
+    node: NodeId,
+    half: Half,
+    (computes, is_float): (bool, &dyn Fn(ValueId) -> bool),
+) -> Vec<i64> {
     let record = model.node(node);
     let imported = model.versions_in(model.main_graph()).get(domain::ONNX).unwrap_or(1);
-    let counts = (record.inputs().len(), record.outputs().len());
-    let takes = move |schema: &&Schema| {
-        let inputs = (0..counts.0).filter_map(|index| schema.input_for(index));
-        let outputs = (0..counts.1).filter_map(|index| schema.output_for(index));
-        inputs.chain(outputs).any(|formal| {
-            let types = schema.types_of(formal);
+    let now = onnx_schema::lookup(domain::ONNX, record.op(), imported);
+    // What the imported version takes in both types is not what the operator stays for.
+    let lacks =
+        |types: TypeSet| types.contains_tensor(ElemType::Float) && !types.contains_tensor(half.elem());
+    let takes = |schema: &&Schema| {
+        let Some(now) = now else { return false };
+        let given = record.inputs().enumerate().filter(|(_, value)| value.is_some_and(is_float));
+        let inputs =
+            given.filter_map(|(index, _)| Some((now, now.input_for(index)?, schema.input_for(index)?)));
+        let given = record.outputs().iter().enumerate().filter(|(_, value)| value.is_some_and(is_float));
+        let outputs =
+            given.filter_map(|(index, _)| Some((now, now.output_for(index)?, schema.output_for(index)?)));
+        inputs.chain(outputs).any(|(now, old, new)| {
+            let types = schema.types_of(new);
             let moves = types.contains_tensor(ElemType::String);
-            types.contains_tensor(ElemType::Float)
-                && types.contains_tensor(half.elem())
-                && !(computes && moves)
+            lacks(now.types_of(old)) && types.contains_tensor(half.elem()) && !(computes && moves)
         })
     };
     let all =
         if record.domain() == domain::ONNX { onnx_schema::versions(domain::ONNX, record.op()) } else { &[] };
     let newer = all.iter().filter(takes).map(|schema| schema.since_version());
-    newer.filter(move |&version| version > imported)
+    newer.filter(|&version| version > imported).collect()
 }
 
 impl fmt::Display for NotTaken {

@@ -12,6 +12,7 @@ use onnx_types::{Execution, Stopped};
 
 use super::expand::expand;
 use super::pairs::Pair;
+use crate::edits::with_constants;
 
 /// What a dequantization did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -108,6 +109,10 @@ pub fn dequantize(
     model: &mut Model,
     options: &DequantizeOptions<'_>,
 ) -> Result<Dequantized, DequantizeError> {
+    with_constants(model, |model| replace_all(model, options))?
+}
+
+fn replace_all(model: &mut Model, options: &DequantizeOptions<'_>) -> Result<Dequantized, DequantizeError> {
     let mut done = Dequantized::default();
     let run = EvalOptions::default()
         .with_registry(options.registry)
@@ -146,7 +151,10 @@ pub fn dequantize(
             Err(error) => return Err(DequantizeError::Weight(error)),
         }
     }
-    model.erase_unused();
+    // A model of which nothing is replaced stays as it is.
+    if done.operators + done.weights + done.pairs > 0 {
+        model.erase_unused();
+    }
     let left = model.all_graphs().flat_map(|graph| model.nodes(graph));
     let left: Vec<NodeId> = left.filter(|&node| is_quantized(model, node)).collect();
     done.left = left.into_iter().map(|node| label(model, node)).collect();

@@ -3,8 +3,9 @@
 use onnx_compose::Quantization;
 use onnx_ir::Model;
 use onnx_quantize::{
-    BlockOptions, DynamicOptions, GeneratedSamples, MeasureOptions, Method, QuantizeError, StaticOptions,
-    calibrate, measure_on, quantize_blocks, quantize_dynamic, quantize_static, use_operators,
+    BlockOptions, DequantizeOptions, DynamicOptions, GeneratedSamples, MeasureOptions, Method, QuantizeError,
+    StaticOptions, calibrate, dequantize, measure_on, quantize_blocks, quantize_dynamic, quantize_static,
+    use_operators,
 };
 use onnx_schema::Registry;
 use onnx_types::ElemType;
@@ -230,4 +231,45 @@ fn products_with_one_weight_share_its_blocks() {
         result.initializers(result.main_graph()).map(|value| result.str(result.value(value).name()));
     assert_eq!(constants.collect::<Vec<_>>(), ["w_quantized", "w_scale", "w_zero_point"]);
     assert!(snr(&source, &result, &registry) > 15.0);
+}
+
+/// Weights that the version of the format requires as inputs are constants for the way back, too.
+#[test]
+fn blocks_that_are_inputs_become_floats() {
+    let registry = registry();
+    let numbers: Vec<String> =
+        (0..64).map(|number| format!("{}", f64::from(number % 7) * 0.25 - 0.6)).collect();
+    for (ir, input) in [(3, ", float[32,2] w"), (8, "")] {
+        let text = format!(
+            r#"<ir_version: {ir}, opset_import: ["": 11]>
+            g (float[N,32] x{input}) => (float[N,2] y) <float[32,2] w = {{{}}}> {{ p = MatMul (x, w) y = Relu (p) }}"#,
+            numbers.join(", ")
+        );
+        let source = model(&text);
+        let mut blocks = source.clone();
+        quantize_blocks(&mut blocks, ElemType::Uint8, &BlockOptions::default().with_registry(&registry))
+            .unwrap();
+        let options = DequantizeOptions::default().with_registry(&registry);
+        let mut back = blocks.clone();
+        let done = dequantize(&mut back, &options).unwrap();
+        assert_eq!((done.operators, done.left.len()), (1, 0), "{}", text_of(&back));
+        assert_is_valid(&back);
+        assert_eq!(ops(&back).iter().filter(|op| *op != "Constant").count(), 2, "{}", text_of(&back));
+        assert!(snr(&blocks, &back, &registry) > 100.0);
+        let has_inputs = back.graph(back.main_graph()).inputs().len() > 1;
+        assert!(ir > 3 || !has_inputs || back.initializers(back.main_graph()).count() > 0);
+    }
+}
+
+/// A model of which nothing becomes floats is not touched.
+#[test]
+fn a_model_without_quantized_numbers_stays_as_it_is() {
+    let text = r#"<ir_version: 3, opset_import: ["": 11]> g (float[N] x) => (float[N] y) {
+        unused = Constant <value_float = 1.0> ()
+        y = Relu (x)
+    }"#;
+    let mut source = model(text);
+    let before = text_of(&source);
+    dequantize(&mut source, &DequantizeOptions::default()).unwrap();
+    assert_eq!(text_of(&source), before);
 }

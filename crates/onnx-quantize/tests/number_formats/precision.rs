@@ -2,9 +2,10 @@
 
 use onnx_compose::Quantization;
 use onnx_quantize::{
-    BlockOptions, DynamicOptions, GeneratedSamples, Half, MeasureOptions, Method, NarrowOptions, NoScale,
-    QuantizeError, StaticOptions, StayReason, Unquantized, WeightOptions, WideReason, calibrate, measure,
-    narrow, quantize_blocks, quantize_dynamic, quantize_static, quantize_weights, unquantized, widen,
+    BlockOptions, DynamicOptions, GeneratedSamples, Half, MeasureOptions, Method, NarrowError, NarrowOptions,
+    NoScale, QuantizeError, StaticOptions, StayReason, Unquantized, WeightOptions, WideReason, calibrate,
+    measure, narrow, quantize_blocks, quantize_dynamic, quantize_static, quantize_weights, unquantized,
+    widen,
 };
 use onnx_schema::Registry;
 use onnx_types::tensor::NoData;
@@ -215,4 +216,29 @@ fn other_types_are_the_reason_why_nothing_is_quantized() {
     g (float[2,2] x, float[2,2] w) => (float[2,2] y) { y = l.f (x, w) }
     <domain: "l", opset_import: ["": 21]> f (a, b) => (c) { c = MatMul (a, b) }"#;
     assert_eq!(reason(function), Some(Unquantized::Functions));
+}
+
+/// Where no version takes the type in the place of what stays, there is nothing to convert first.
+#[test]
+fn what_no_version_takes_is_no_reason_to_convert() {
+    let text = |version: i64| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": {version}]> g (float16[1,1,2,2] x) => (float16[1,1,4,4] y)
+            <float[4] s = {{1, 1, 2, 2}}> {{ y = Resize (x, , s) }}"#
+        )
+    };
+    for version in [11, 14, 18] {
+        for half in [Half::Float16, Half::Bfloat16] {
+            let mut source = model(&text(version));
+            let options = NarrowOptions::default().with_keep_io(true);
+            let done = narrow(&mut source, half, &options).unwrap();
+            assert!(done.unchanged.is_some_and(|reason| reason.versions.is_empty()), "{version} {half:?}");
+        }
+    }
+    // The scales of `DequantizeLinear` are narrow from version 19 on.
+    let text = r#"<ir_version: 10, opset_import: ["": 13]> g (uint8[2] q) => (float[2] y) <float s = {0.5}> {
+        y = DequantizeLinear (q, s)
+    }"#;
+    let error = narrow(&mut model(text), Half::Float16, &NarrowOptions::default()).unwrap_err();
+    assert!(matches!(error, NarrowError::NotTaken(reason) if reason.versions.contains(&19)));
 }
