@@ -254,3 +254,83 @@ fn constants_that_have_the_old_size_are_named() {
     let found = refused(graph);
     assert!(found.starts_with("`w` is a constant float[2, 2, 3] with the old size on axis 0"), "{found}");
 }
+
+/// A constant that has the old size, but on an axis or as an element that results do not have, is not the cause.
+#[test]
+fn coincidences_of_size_are_not_named() {
+    // The other input has the size; the table has it as its number of rows.
+    let graph = "g (float[2,3] x, int64[2] k) => (float[2,3] y) <float[2,3] table = {1, 2, 3, 4, 5, 6}> {
+        t = Gather (table, k)
+        y = Add (x, t)
+    }";
+    assert_eq!(
+        refused(graph),
+        "`k` has the old size 2 on axis 0 and is not freed, and Add `y` requires 2 == batch or batch == 1\n"
+    );
+    // An operator combines the rows, whatever the constants are.
+    let graph =
+        "g (float[1,2] x) => (float[1,2] y) <int64 one = {1}> { zero = Sub (one, one) y = CumSum (x, zero) }";
+    assert_eq!(refused(graph), "CumSum `y` combines the elements along axis 0, which has the freed size\n");
+    // A constant that is broadcast along the axis.
+    let graph = "g (float[2,2] x) => (float[2,2] y) <float[1,2] w = {1, 2}, float[2,1] c = {1, 2}, float[2,1] d = {3, 4}> {
+        e = Mul (w, c)
+        y = Add (x, e)
+    }";
+    let found = refused(graph);
+    assert!(found.starts_with("`c` is a constant float[2, 1] with the old size on axis 0"), "{found}");
+}
+
+fn advice(graph: &str, axis: usize) -> String {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {graph}");
+    let mut model = parse_model(&text, &ParseOptions::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let x = model.find_value(model.main_graph(), "x").unwrap();
+    let change = SizeChange { target: SizeTarget::Axis(x, axis), size: NewSize::Name("n".to_owned()) };
+    let error = resize(&mut model, &[change], &EditOptions::default()).unwrap_err();
+    let found = error.findings(&model);
+    found
+        .diagnostics()
+        .iter()
+        .map(|found| format!("{}: {}\n", found.message, found.help.clone().unwrap_or_default()))
+        .collect()
+}
+
+/// A weight was not computed for a size.
+#[test]
+fn sizes_of_weights_are_told_from_those_of_computed_constants() {
+    for (graph, axis, weight) in [
+        (
+            "g (float[1,2,3,3] x) => (float[a,b,c,d] y) <float[2,2,1,1] w = {1, 2, 3, 4}> { y = Conv (x, w) }",
+            1,
+            "float[2, 2, 1, 1] for the size 2 (axis 1)",
+        ),
+        (
+            "g (float[1,2,3,3] x) => (float[a,b,c,d] y) <float[2,1,1,1] w = {1, 2}> { y = ConvTranspose (x, w) }",
+            1,
+            "float[2, 1, 1, 1] for the size 2 (axis 0)",
+        ),
+        (
+            "g (float[1,3] x) => (float[a,b] y) <float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}> { y = MatMul (x, w) }",
+            1,
+            "float[3, 3] for the size 3 (axis 0)",
+        ),
+        (
+            "g (float[1,3] x) => (float[a,b] y) <float[3] w = {1, 2, 3}> { y = LayerNormalization (x, w) }",
+            1,
+            "float[3] for the size 3 (axis 0)",
+        ),
+    ] {
+        let found = advice(graph, axis);
+        assert!(found.contains(&format!("`w` is a weight {weight}")), "{found}");
+        assert!(found.contains("the size is that of a weight") && !found.contains("simplify"), "{found}");
+    }
+    let found = advice(
+        "g (float[2,3] x) => (float[a,b] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> { y = Add (x, w) }",
+        0,
+    );
+    assert!(
+        found.contains("`w` is a constant float[2, 3]") && found.contains("if the exporter or `simplify`"),
+        "{found}"
+    );
+    let found = advice("g (float[1,3] x) => (float[a,b] y) { y = Softmax <axis = 0> (x) }", 0);
+    assert!(found.contains("combines") && !found.contains("simplify"), "{found}");
+}

@@ -162,7 +162,7 @@ impl Choice<'_> {
         if !is_onnx || record.graph() != model.main_graph() {
             return None;
         }
-        if mixing::mixes(model, self.after, node, index, spot.axis) {
+        if self.constants.mixes(model, self.after, node, index, spot.axis) {
             let is_fixed = || record.is(op::MAT_MUL) || record.is(op::GEMM);
             let other = || record.input(1_usize.checked_sub(index)?);
             let meets_weight =

@@ -84,11 +84,6 @@ fn is_elementwise(model: &Model, function: FunctionId) -> bool {
         })
 }
 
-/// Returns `true` if a node combines the elements of its operand at an index along an axis.
-pub(super) fn mixes(model: &Model, inference: &Inference, node: NodeId, index: usize, axis: usize) -> bool {
-    along(model, inference, node, index, axis) == Along::Combined
-}
-
 /// An axis of an operand.
 struct Operand<'a> {
     model: &'a Model,

@@ -7,6 +7,7 @@ mod choice;
 mod constants;
 mod expressions;
 mod free;
+mod indices;
 mod mixing;
 mod names;
 mod nested;
@@ -177,12 +178,14 @@ pub struct FixedSize {
     pub reason: String,
     /// The code of the rule of inference that is violated.
     pub rule: Option<u16>,
+    /// Whether the operator itself allows no other size: a constant that happens to have the old size is not the cause.
+    pub(crate) is_of_operator: bool,
 }
 
 impl FixedSize {
     fn of_model(reason: impl Into<String>) -> Self {
         let (name, reason) = ("the interface of the model".to_owned(), reason.into());
-        Self { node: None, value: None, name, reason, rule: None }
+        Self { node: None, value: None, name, reason, rule: None, is_of_operator: false }
     }
 
     fn of_result(reason: impl Into<String>) -> Self {
@@ -191,27 +194,24 @@ impl FixedSize {
 
     fn at(model: &Model, node: NodeId, reason: impl Into<String>) -> Self {
         let (name, reason) = (node_name(model, node), reason.into());
-        Self { node: Some(node), value: None, name, reason, rule: None }
+        Self { node: Some(node), value: None, name, reason, rule: None, is_of_operator: false }
     }
 
     fn of_value(model: &Model, value: ValueId, reason: impl Into<String>) -> Self {
         let (name, reason) = (format!("`{}`", name(model, value)), reason.into());
-        Self { node: None, value: Some(value), name, reason, rule: None }
+        Self { node: None, value: Some(value), name, reason, rule: None, is_of_operator: false }
     }
 
     fn of_finding(model: &Model, found: &Diagnostic) -> Self {
         let node = enclosing(model, &found.locus);
         let name = node.map_or_else(|| "the model".to_owned(), |node| node_name(model, node));
         let reason = format!("contradicts it: {}", found.message);
-        Self { node, value: None, name, reason, rule: Some(found.rule.code) }
+        Self { node, value: None, name, reason, rule: Some(found.rule.code), is_of_operator: false }
     }
 
     /// Reports the reasons.
     pub(crate) fn report(fixed: &[Self], model: &Model, sink: &mut Sink) {
         let places = Places::new(model);
-        let is_constant =
-            |value: ValueId| model.get_value(value).is_some() && model.constant_tensor(value).is_some();
-        let has_constant = fixed.iter().filter_map(|reason| reason.value).any(is_constant);
         for reason in fixed {
             let node = reason.node.filter(|&node| model.get_node(node).is_some());
             let value = reason.value.filter(|&value| model.get_value(value).is_some());
@@ -221,13 +221,30 @@ impl FixedSize {
                 (None, None) => Locus::model(),
             };
             let found = Diagnostic::new(&SIZE_IS_FIXED, locus, reason.to_string());
-            sink.report(found.help(if has_constant {
-                "the exporter or `simplify` has computed the constant for the old size: free the size of the model before `simplify`, \
-                 or export it with this size as a variable"
-            } else {
-                "choose a size that the node allows; to free a fixed size, take the model before `simplify`, which computes constants for \
-                 it, or export the model with this size as a variable"
-            }));
+            sink.report(found.help(reason.advice(model)));
+        }
+    }
+
+    /// What can be done about the reason.
+    fn advice(&self, model: &Model) -> &'static str {
+        let value = self.value.filter(|&value| model.get_value(value).is_some());
+        let is_input = |value: ValueId| matches!(model.value(value).def(), Def::Input { .. });
+        match value {
+            Some(value) if model.constant_tensor(value).is_some() => {
+                let is_weight = self.node.is_some_and(|node| model.get_node(node).is_some())
+                    && cause::is_of_weight(model, self);
+                if is_weight {
+                    "the size is that of a weight, which no edit of sizes changes: choose the size that the weight has, or export a model \
+                     that was built for another one"
+                } else {
+                    "if the exporter or `simplify` has computed the constant for the old size, free the size of the model before \
+                     `simplify`, or export it with this size as a variable"
+                }
+            }
+            Some(value) if is_input(value) => {
+                "free the sizes of both inputs together, or export the model with the size as a variable"
+            }
+            _ => "choose a size that the node allows, or export the model with this size as a variable",
         }
     }
 }

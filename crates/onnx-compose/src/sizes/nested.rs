@@ -5,7 +5,7 @@ use onnx_schema::{attr, op};
 use onnx_types::Symbol;
 
 use super::attributes::{Attributes, from_front};
-use super::mixing::{Along, along};
+use super::mixing::Along;
 use super::separate::{COMPUTES, Class, RowAnalysis, Step, join};
 
 /// The reason if the flow of control depends on rows.
@@ -268,7 +268,7 @@ fn scanned_operand(
         Class::Rows => {}
     }
     let (of_operand, of_input) = (rows.axes(operand), rows.axes(input));
-    let is_apart = |&of: &usize| along(rows.model, rows.freed.after, node, index, of) == Along::Separate;
+    let is_apart = |&of: &usize| rows.along(node, index, of) == Along::Separate;
     let inner = |&of: &usize| if of > axis? { of.checked_sub(1) } else { Some(of) };
     let moved: Option<Vec<usize>> = of_operand.iter().map(inner).collect();
     if of_operand.iter().all(is_apart) && of_operand.len() == 1 && moved == Some(of_input) {

@@ -17,7 +17,7 @@ use slotmap::SecondaryMap;
 
 use super::FixedSize;
 use super::attributes::Attributes;
-use super::mixing::{self, Along, along};
+use super::mixing::{self, Along};
 use super::verdict::Freed;
 use super::{nested, shape_operands};
 
@@ -194,6 +194,11 @@ impl<'a> RowAnalysis<'a> {
         self.freed.constants.axes(self.freed.after, value)
     }
 
+    /// What a node does along an axis of its operand at an index.
+    pub(super) fn along(&self, node: NodeId, index: usize, axis: usize) -> Along {
+        self.freed.constants.along(self.model, self.freed.after, node, index, axis)
+    }
+
     /// Whether a dimension is known not to depend on the freed size.
     pub(super) fn is_independent(&self, dim: Dim) -> bool {
         let mut symbols = self.freed.after.exprs().symbols(dim).into_iter();
@@ -318,7 +323,7 @@ impl<'a> RowAnalysis<'a> {
                 return Some("has an operand with the freed size on several axes".to_owned());
             }
             for axis in axes {
-                match along(self.model, self.freed.after, node, index, axis) {
+                match self.along(node, index, axis) {
                     Along::Separate => {}
                     Along::Combined => return Some(format!("combines the elements along axis {axis}")),
                     Along::Unknown => {

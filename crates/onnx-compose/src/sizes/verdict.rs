@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Callee, Model, Node, NodeId, ValueId};
-use onnx_schema::{Registry, attr, domain, op};
+use onnx_schema::{attr, domain, op};
 use onnx_shape_infer::{Guard, Inference, Relation};
 use onnx_types::{Dim, Symbol};
 use slotmap::SecondaryMap;
 
 use super::attributes::Attributes;
 use super::constants::Constants;
-use super::{EditOptions, FixedSize, bind, choice, mixing, runs};
+use super::{EditOptions, FixedSize, bind, choice, runs};
 use crate::error::ComposeError;
 
 /// Sizes of other variables that conditions are tried with.
@@ -70,12 +70,14 @@ impl Freed<'_> {
             }
         }
         for node in model.nodes_in(model.main_graph()) {
-            let reason = self.ambiguous(model, node);
-            let reason = reason.or_else(|| self.fixed_by(model, self.options.registry, node));
+            let at = |reason: String| FixedSize::at(model, node, reason);
+            let reason = self.ambiguous(model, node).map(at);
+            let reason = reason.or_else(|| self.by_operator(model, node));
+            let reason = reason.or_else(|| self.fixed_by(model, node).map(at));
             let reason = reason.or_else(|| self.mixed_by(model, node));
             let reason = reason.or_else(|| {
                 match runs::restriction_by_runs(model, self.after, self.constants, node, self.options)? {
-                    runs::Restriction::Fixed(reason) => Some(reason),
+                    runs::Restriction::Fixed(reason) => Some(at(reason)),
                     runs::Restriction::NotForOne(reason) => {
                         let variable = super::shown(model.str(self.constants.variable));
                         let node = FixedSize::at(model, node, format!("does not run otherwise: {reason}"));
@@ -84,7 +86,7 @@ impl Freed<'_> {
                     }
                 }
             });
-            fixed.extend(reason.map(|reason| FixedSize::at(model, node, reason)));
+            fixed.extend(reason);
         }
         fixed.extend(self.lost(model));
         if fixed.is_empty() {
@@ -154,46 +156,58 @@ impl Freed<'_> {
         effect
     }
 
-    /// Why a node works for the old size only, although nothing contradicts other ones.
-    fn fixed_by(&self, model: &Model, registry: &Registry, node: NodeId) -> Option<String> {
+    /// Why the operator of a node, or that it takes constant indices, allows the old size only.
+    fn by_operator(&self, model: &Model, node: NodeId) -> Option<FixedSize> {
         let record = model.node(node);
         let is_dependent = |value: ValueId| self.dependent.contains_key(value);
         if !record.inputs().flatten().any(is_dependent) {
             return None;
         }
+        let of_operator =
+            |reason: String| FixedSize { is_of_operator: true, ..FixedSize::at(model, node, reason) };
         let is_unknown = record.outputs().iter().flatten().any(|&output| self.after.ty(output).is_unknown());
-        let callee = model.callee(node, registry);
+        let callee = model.callee(node, self.options.registry);
         if is_unknown
             && matches!(
                 callee,
                 Callee::Undefined | Callee::Unknown { .. } | Callee::NotImported | Callee::Custom(_)
             )
         {
-            return Some(
-                "is an operator that inference does not know, so its output may depend on the old size"
-                    .to_owned(),
-            );
+            let reason =
+                "is an operator that inference does not know, so its output may depend on the old size";
+            return Some(of_operator(reason.to_owned()));
         }
         let data = record.input(0)?;
-        let is_freed = |value: ValueId, axis: usize| {
-            let dim = self.after.shape(value).and_then(|dims| dims.get(axis)).copied();
-            dim.is_some_and(|dim| self.constants.factor(self.after, dim).is_some())
-        };
         if onnx_schema::normalize_domain(record.domain()) == domain::ONNX
             && record.is(op::GATHER)
             && self.constants.old == 1
         {
             let rank = self.after.shape(data)?.len();
             let axis = Attributes::of(model, node)?.axis(attr::AXIS, rank)?;
-            let indices = record.input(1).and_then(|indices| self.after.content(indices));
-            if is_freed(data, axis)
-                && indices.is_some_and(|all| all.iter().all(|index| index.known().is_some()))
+            let indices = record.input(1)?;
+            let content = self.after.content(indices);
+            if self.is_multiple_on(data, axis)
+                && content.is_some_and(|all| all.iter().all(|index| index.known().is_some()))
             {
-                return Some(format!("takes a constant index of axis {axis}, which has the freed size"));
+                let reason = format!("takes a constant index of axis {axis}, which has the freed size");
+                return Some(FixedSize { value: Some(indices), ..of_operator(reason) });
             }
         }
-        if removes_all_ones(record) && self.after.shape(data)?.iter().any(|&dim| self.has_variable(dim)) {
-            return Some("removes all axes of size 1, and the freed size can be 1".to_owned());
+        (removes_all_ones(record) && self.after.shape(data)?.iter().any(|&dim| self.has_variable(dim)))
+            .then(|| of_operator("removes all axes of size 1, and the freed size can be 1".to_owned()))
+    }
+
+    /// Whether an axis has a known multiple of the freed size.
+    fn is_multiple_on(&self, value: ValueId, axis: usize) -> bool {
+        let dim = self.after.shape(value).and_then(|dims| dims.get(axis)).copied();
+        dim.is_some_and(|dim| self.constants.factor(self.after, dim).is_some())
+    }
+
+    /// Why a node works for the old size only, although nothing contradicts other ones.
+    fn fixed_by(&self, model: &Model, node: NodeId) -> Option<String> {
+        let record = model.node(node);
+        if !record.inputs().flatten().any(|value| self.dependent.contains_key(value)) {
+            return None;
         }
         let saturated = record.outputs().iter().flatten().find_map(|&output| self.saturated(output))?;
         let is_new = !record.inputs().flatten().any(|input| self.saturated(input).is_some());
@@ -264,28 +278,32 @@ impl Freed<'_> {
     }
 
     /// Why a node combines the rows of a batch.
-    fn mixed_by(&self, model: &Model, node: NodeId) -> Option<String> {
+    fn mixed_by(&self, model: &Model, node: NodeId) -> Option<FixedSize> {
         if !self.constants.is_batch {
             return None;
         }
         let record = model.node(node);
+        let at = |reason: &str| FixedSize::at(model, node, reason);
         if record.is(op::RESHAPE) && self.constants.keeps_position(model, self.after, node) == Some(false) {
-            return Some("does not keep the freed size behind the same elements".to_owned());
+            return Some(at("does not keep the freed size behind the same elements"));
         }
         let is_constant = |value: ValueId| {
             self.after.content(value).is_some_and(|all| all.iter().all(|elem| elem.known().is_some()))
         };
         let is_located = || self.constants.keeps_position(model, self.after, node).is_some();
         if record.is(op::RESHAPE) && record.input(1).is_some_and(is_constant) && !is_located() {
-            return Some("has a constant target, in which the freed size cannot be located".to_owned());
+            return Some(at("has a constant target, in which the freed size cannot be located"));
         }
         let inputs = (0..record.inputs().len()).filter_map(|index| Some((index, record.input(index)?)));
         let dependent = inputs.filter(|(_, value)| self.dependent.contains_key(*value));
         let mut mixed = dependent.flat_map(|(index, value)| {
             self.constants.axes(self.after, value).into_iter().map(move |axis| (index, axis))
         });
-        let mixed = mixed.find(|&(index, axis)| mixing::mixes(model, self.after, node, index, axis));
-        mixed.map(|(_, axis)| format!("combines the elements along axis {axis}, which has the freed size"))
+        let mixed = mixed.find(|&(index, axis)| self.constants.mixes(model, self.after, node, index, axis));
+        mixed.map(|(_, axis)| FixedSize {
+            is_of_operator: true,
+            ..at(&format!("combines the elements along axis {axis}, which has the freed size"))
+        })
     }
 
     /// The outputs that depend on a batch and do not have its size: any output if the old size is 1, as its axes do not show the
