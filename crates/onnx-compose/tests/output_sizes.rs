@@ -41,3 +41,28 @@ fn sizes_of_outputs_follow_a_name() {
         assert!(printed.contains(expected), "{input}, {output}, {target}: {printed}");
     }
 }
+
+/// Sizes that become equal are named, and those that only exchange their names are not.
+#[test]
+fn sizes_that_become_one_are_named() {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float[N, M] x, float[\"2*K\", K] k) => (float[N, M] y, float[a, K] z) { y = Neg (x) z = Neg (k) }";
+    for (changes, expected) in [
+        (&[("N", "M")][..], "M: N, M"),
+        (&[("N", "L"), ("M", "L")], "L: M, N"),
+        (&[("N", "M"), ("M", "N")], ""),
+        (&[("N", "M"), ("M", "L")], ""),
+        (&[("N", "L")], ""),
+        (&[("N", "3"), ("M", "3")], ""),
+    ] {
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let change = |&(old, new): &(&str, &str)| SizeChange {
+            target: SizeTarget::Variable(old.to_owned()),
+            size: new.parse().map_or_else(|_| NewSize::Name(new.to_owned()), NewSize::Number),
+        };
+        let changes: Vec<SizeChange> = changes.iter().map(change).collect();
+        let done = resize(&mut model, &changes, &EditOptions::default()).unwrap();
+        let merged = done.merged.iter().map(|(name, sizes)| format!("{name}: {}", sizes.join(", ")));
+        assert_eq!(merged.collect::<Vec<_>>().join("; "), expected, "{changes:?}");
+    }
+}

@@ -95,6 +95,13 @@ pub(crate) fn describe(sizes: &Resized, out: &Out) -> Vec<String> {
     for condition in &sizes.conditions {
         out.warning(&format!("the model runs only if {condition}"), None);
     }
+    for (name, merged) in &sizes.merged {
+        let all = merged.iter().map(|size| format!("`{}`", shown(size))).collect::<Vec<_>>().join(" and ");
+        out.warning(
+            &format!("{all} are one size now, `{}`: the model runs only if they are equal", shown(name)),
+            Some("a name that no size has keeps them apart: `--set N=NEW`"),
+        );
+    }
     if !sizes.fixed_axes.is_empty() {
         let axes = sizes.fixed_axes.iter().map(|(axis, size)| format!("`{}` = {size}", shown(axis)));
         let axes = axes.collect::<Vec<_>>().join(", ");

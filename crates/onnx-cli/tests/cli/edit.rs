@@ -360,3 +360,15 @@ g (bool c, float[N, 8] x) => (y) <float[8, 4] w = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
         .exits(2)
         .says("an element type: `x=int32`");
 }
+
+#[test]
+fn sizes_that_become_one_are_named() {
+    let text =
+        MODEL.replace("float[1, 4]", "float[batch, seq]").replace("c = Reshape (b, t)", "c = Identity (a)");
+    let text = text.replace("   [\"/layer.0/split\"] b = Reshape (a, s)\n", "");
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "edit in.onnxtxt --set batch=seq -o out.onnxtxt")
+        .exits(0)
+        .says("`batch` and `seq` are one size now, `seq`: the model runs only if they are equal");
+    onnx(&folder, "edit in.onnxtxt --set batch=n -o other.onnxtxt").exits(0).lacks("one size");
+}

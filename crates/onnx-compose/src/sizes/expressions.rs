@@ -25,6 +25,14 @@ pub(super) struct Change {
 }
 
 impl Change {
+    /// The old and the new name, if it gets one.
+    pub(super) fn renamed(&self) -> Option<(&str, &str)> {
+        match &self.size {
+            NewSize::Name(new) => Some((&self.name, new)),
+            NewSize::Number(_) => None,
+        }
+    }
+
     pub(super) fn new(model: &mut Model, name: String, expression: Dim, size: NewSize) -> Self {
         let variables = of_inputs(model).into_iter().collect();
         let mut axes = Vec::new();

@@ -145,6 +145,9 @@ pub struct Resized {
     pub freed: Vec<(String, i64)>,
     /// Variables that have another name now: the old and the new name. If the new name existed before, both are one now.
     pub renamed: Vec<(String, String)>,
+    /// Names that stand for several sizes of inputs now, with the sizes that were different before, such as `seq` with `batch` and
+    /// `seq`: the model runs only if these are equal.
+    pub merged: Vec<(String, Vec<String>)>,
     /// Nodes that had a constant with the old size and depend on the new one now: the name of each and the change.
     pub constants: Vec<(String, String)>,
     /// Number of declared types that were changed.
@@ -297,7 +300,7 @@ pub fn resize(
 ) -> Result<Resized, ComposeError> {
     let mut work = model.clone();
     let plan = Plan::new(&mut work, changes)?;
-    let mut done = Resized::default();
+    let mut done = Resized { merged: plan.merged(&work), ..Resized::default() };
     if plan.is_empty() {
         return Ok(done);
     }
@@ -371,6 +374,24 @@ impl Plan {
     fn is_empty(&self) -> bool {
         let Self { free, named, rename, bind, expressions } = self;
         free.is_empty() && named.is_empty() && rename.is_empty() && bind.is_empty() && expressions.is_empty()
+    }
+
+    /// The names that several different sizes get, or one that keeps it and others, with these sizes.
+    fn merged(&self, model: &Model) -> Vec<(String, Vec<String>)> {
+        let variables = names::of_inputs(model);
+        let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (old, new) in &self.rename {
+            found.entry(new).or_default().push(old.clone());
+        }
+        for (old, new) in self.expressions.iter().filter_map(expressions::Change::renamed) {
+            found.entry(new).or_default().push(old.to_owned());
+        }
+        for (&name, sizes) in &mut found {
+            let is_kept = |&symbol: &Symbol| model.str(symbol) == name && !self.rename.contains_key(name);
+            sizes.extend(variables.iter().any(is_kept).then(|| name.to_owned()));
+        }
+        let several = found.into_iter().filter(|(_, sizes)| sizes.len() > 1);
+        several.map(|(name, sizes)| (name.to_owned(), sizes)).collect()
     }
 
     /// The names that variables and axes without a declared size get.
