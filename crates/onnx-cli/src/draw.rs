@@ -21,6 +21,7 @@ use crate::output::Out;
 use crate::progress::Progress;
 use crate::selection::{Context, nodes_of, pasted};
 use crate::store::{self, Destination, Effect, Written};
+use crate::weights::bytes::DataBytes;
 
 /// Boxes of a picture whose depth is not given.
 const MOST_BOXES: usize = 120;
@@ -73,7 +74,11 @@ pub(crate) fn run(args: &DrawArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let to = Destination { path, format: model_format, effect, execution, options, before: None };
     let format = Some(format.name());
     let bytes = bytes.len() as u64;
-    store::report_written(&to, &Written { format, what: "picture", bytes, data: 0, files: &[] }, out);
+    store::report_written(
+        &to,
+        &Written { format, what: "picture", bytes, data: DataBytes::default(), files: &[] },
+        out,
+    );
     Ok(Outcome::Fine)
 }
 

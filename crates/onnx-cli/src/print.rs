@@ -23,6 +23,7 @@ use crate::progress::Progress;
 use crate::selection::{Context, nodes_of, pasted};
 use crate::size::plural;
 use crate::store::{Destination, Effect, Moved, Written};
+use crate::weights::bytes::DataBytes;
 use crate::{dot, store, syntax, weights};
 
 pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -107,8 +108,9 @@ fn print_model(
     };
     let what = plural(loaded.model.node_count() as u64, "node");
     let format = Some(Format::Onnxtxt.id());
+    let data = DataBytes::of(&loaded.model, path.parent(), &files);
     let files: Vec<Moved> = files.iter().map(Moved::from).collect();
-    store::report_written(&to, &Written { format, what: &what, bytes, data: 0, files: &files }, out);
+    store::report_written(&to, &Written { format, what: &what, bytes, data, files: &files }, out);
     report_left_out(&left_out, &loaded.name, out);
     Ok(())
 }

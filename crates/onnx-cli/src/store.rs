@@ -17,8 +17,9 @@ use crate::format::Format;
 use crate::input::{is_stdin, is_stream};
 use crate::output::Out;
 use crate::progress::Progress;
+use crate::weights::bytes::DataBytes;
 use crate::writing::{self, Stream};
-use crate::{interrupt, rows, size, weights};
+use crate::{interrupt, rows, size};
 
 /// The most bytes that protobuf's readers take for a model.
 pub(crate) const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
@@ -51,7 +52,7 @@ pub(crate) struct Destination<'a> {
 pub(crate) struct SizeBefore {
     /// Bytes of the file.
     pub(crate) file: u64,
-    /// Bytes of its external data.
+    /// Bytes of the files of its external data.
     pub(crate) data: u64,
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn write(
     let bytes = bytes.map_err(|failure| failure.or_timeout(&to.execution))?;
     let what = size::plural(model.node_count() as u64, "node");
     let moved: Vec<Moved> = files.iter().map(Moved::from).collect();
-    let data = weights::data_bytes(model);
+    let data = DataBytes::of(model, to.path.parent(), files);
     report_written(
         to,
         &Written { format: Some(to.format.id()), what: &what, bytes, data, files: &moved },
@@ -114,7 +115,7 @@ pub(crate) fn stage(
     let bytes = write_model(model, to, files, Some(set), Progress::start("writing", 1), out);
     let bytes = bytes.map_err(|failure| failure.or_timeout(&to.execution))?;
     let what = size::plural(model.node_count() as u64, "node");
-    let data = weights::data_bytes(model);
+    let data = DataBytes::of(model, to.path.parent(), files);
     Ok(Staged { what, bytes, data, files: files.iter().map(Moved::from).collect() })
 }
 
@@ -122,7 +123,7 @@ pub(crate) fn stage(
 pub(crate) struct Staged {
     what: String,
     bytes: u64,
-    data: u64,
+    data: DataBytes,
     files: Vec<Moved>,
 }
 
@@ -254,8 +255,13 @@ pub(crate) fn write_message(
         Effect::Write if is_stream(to.path) => stream(to.path, &to.options.inputs, [bytes], out)?,
         _ => write_file(to.path, FileKind::Message, &to.options, |file| file.write_all(bytes))?,
     }
-    let written =
-        Written { format: Some(to.format.id()), what, bytes: bytes.len() as u64, data: 0, files: &[] };
+    let written = Written {
+        format: Some(to.format.id()),
+        what,
+        bytes: bytes.len() as u64,
+        data: DataBytes::default(),
+        files: &[],
+    };
     report_written(to, &written, out);
     Ok(())
 }
@@ -299,7 +305,7 @@ pub(crate) struct Written<'a> {
     pub(crate) what: &'a str,
     pub(crate) bytes: u64,
     /// Bytes of its external data, wherever they are.
-    pub(crate) data: u64,
+    pub(crate) data: DataBytes,
     /// The files with its data that were written.
     pub(crate) files: &'a [Moved],
 }
@@ -330,7 +336,7 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
         }
     }
     let mut text = format!("{}, {}", written.what, size::bytes(written.bytes));
-    let with_data = |before: &SizeBefore| before.data > 0 || written.data > 0;
+    let with_data = |before: &SizeBefore| before.data > 0 || written.data.files > 0;
     if let Some(before) = to.before.filter(|before| !with_data(before)) {
         text.push_str(&format!(" ({} before)", size::bytes(before.file)));
     }
@@ -344,9 +350,14 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
         }
     }
     if let Some(before) = to.before.filter(with_data) {
-        let [before, after] = [(before.file, before.data), (written.bytes, written.data)]
+        let [before, after] = [(before.file, before.data), (written.bytes, written.data.files)]
             .map(|(file, data)| size::bytes(file.saturating_add(data)));
         text.push_str(&format!("; {before} -> {after} with external data"));
+    }
+    let is_told = (!written.files.is_empty() || to.before.is_some()) && !is_stream(to.path);
+    let unused = written.data.notable_unused().filter(|_| is_told);
+    if let Some(unused) = unused {
+        text.push_str(&format!("; {} of the external data is not used by the model", size::bytes(unused)));
     }
     if !matches!(to.effect, Effect::NoOutput(_)) {
         out.omit_name();
@@ -362,6 +373,9 @@ pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &
         }
         Effect::DryRun => out.summary(&format!("would write {}: {text}", rows::name(to.path))),
         Effect::NoOutput(option) => out.summary(&would_write(&text, option)),
+    }
+    if unused.is_some() {
+        out.help("`onnx convert MODEL -o NEW --weights external=NAME` writes only the external data that the model uses");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where the weights of an output are: in the model, or in files that it refers to. The modules below are `onnx weights`.
 
+pub(crate) mod bytes;
 mod export;
 mod import;
 mod list;
@@ -8,7 +9,7 @@ mod stats;
 mod strip;
 pub(crate) mod verbs;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
@@ -286,20 +287,6 @@ pub(crate) fn external_locations(loaded: &Loaded) -> u64 {
     let mut count = 0;
     tensors::for_each(&loaded.model, |_, tensor| count += u64::from(external_location(tensor).is_some()));
     count
-}
-
-/// Bytes of the external data of a model; elements that several tensors share count once.
-pub(crate) fn data_bytes(model: &Model) -> u64 {
-    let (mut seen, mut sum) = (HashSet::new(), 0_u64);
-    tensors::for_each(model, |_, tensor| {
-        let Some(location) = external_location(tensor) else { return };
-        let Payload::External(data) = tensor.payload() else { return };
-        if seen.insert((location, data.offset().unwrap_or_default())) {
-            let length = data.length().ok().flatten().or_else(|| tensor.byte_len());
-            sum = sum.saturating_add(length.unwrap_or_default());
-        }
-    });
-    sum
 }
 
 /// The file of the elements of a tensor; a tensor without elements has none.

@@ -30,6 +30,7 @@ use crate::precondition::require_valid_nodes;
 use crate::progress::Progress;
 use crate::run::runs_of;
 use crate::store::SizeBefore;
+use crate::weights::bytes::DataBytes;
 use crate::{other_tools, report, rule_files, selection, size, store, weights};
 
 pub(crate) use why::Why;
@@ -258,7 +259,8 @@ pub(crate) fn edit(
         return bisect::run(input_file, &args.command, &loaded, pipeline, &options, progress, out);
     }
     let before = Before::of(&loaded.model);
-    let size = SizeBefore { file: loaded.bytes, data: weights::data_bytes(&loaded.model) };
+    let data = DataBytes::of(&loaded.model, loaded.place.directory(), &[]);
+    let size = SizeBefore { file: loaded.bytes, data: data.files };
     let done = pipeline.run(&mut loaded.model, &options);
     if done.ended == Some(onnx_pass::Ended::Stopped) {
         loaded.execution.interrupt.check()?;

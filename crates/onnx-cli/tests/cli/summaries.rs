@@ -108,6 +108,45 @@ fn sizes_are_those_of_the_files() {
     onnx(&folder, "simplify all.onnx -o s.onnx").exits(0).says("kB before)").lacks("with external data");
 }
 
+/// Files of external data count with all of their bytes, also with those that no tensor uses.
+#[test]
+fn external_data_that_is_not_used_is_counted() {
+    let folder = Folder::new();
+    let [numbers, others] = ["1", "2"].map(|number| vec![number; 4096].join(", "));
+    folder.put(
+        "in.onnxtxt",
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 21]> g (float[64] x) => (float[64] y)
+             <float[64,64] v = {{{others}}}, float[64,64] w = {{{numbers}}}> {{ d = MatMul (x, v) y = MatMul (x, w) }}"
+        ),
+    );
+    onnx(&folder, "convert in.onnxtxt -o in.onnx --weights external=w.data").exits(0);
+    folder.put("out/empty", "");
+    folder.put("text/empty", "");
+    let unused = "16.4 kB of the external data is not used by the model";
+    for arguments in [
+        "simplify in.onnx -o out/m.onnx",
+        "simplify in.onnx -o beside.onnx",
+        "simplify in.onnx --dry-run",
+        "extract in.onnx --outputs y -o out/m.onnx --force",
+        "infer out/m.onnx -o out/i.onnx",
+        "print out/m.onnx --full -o text/full.onnxtxt",
+    ] {
+        let run = onnx(&folder, arguments).exits(0);
+        if arguments.starts_with("infer") {
+            // The data stays where it is, so that no number is given.
+            run.lacks("external data");
+            continue;
+        }
+        let run = run.says(unused).says("--weights external=NAME");
+        if arguments.starts_with("simplify") {
+            run.says("33.").lacks("-> 16.");
+        }
+    }
+    let run = onnx(&folder, "simplify in.onnx -o out/s.onnx --weights external=small.data").exits(0);
+    run.says("-> 16.").lacks("not used");
+}
+
 /// A text without elements takes no place of a model, and what cannot be written says what to do.
 #[test]
 fn what_would_be_lost_is_not_written() {
