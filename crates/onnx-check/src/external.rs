@@ -75,7 +75,15 @@ pub(crate) struct Piece<'a> {
     pub(crate) is_unchecked: bool,
 }
 
+/// The beginning of the location that `onnx weights strip` writes in the place of weights.
+const STRIPPED: &str = "stripped-weights";
+
 impl<'a> Piece<'a> {
+    /// Returns `true` if `onnx weights strip` has removed the elements of the tensor, so that no file has them.
+    pub(crate) fn is_stripped(&self) -> bool {
+        self.location.starts_with(STRIPPED)
+    }
+
     /// The file range of a tensor, or `None` if the tensor is in memory or names no file. If the other entries are
     /// invalid, the file is still checked, but its range is unknown.
     pub(crate) fn of(tensor: &'a Tensor, place: TensorPlace, is_unchecked: bool) -> Option<Self> {

@@ -37,7 +37,8 @@ const PAGE: u64 = 4096;
 /// and onnxruntime's writer have it. Below, a copy costs less than the rest of a page.
 const LARGE: u64 = 1 << 20;
 
-/// Whether a piece begins inside of a page and is so large that it matters.
-const fn is_unaligned(piece: &Piece<'_>) -> bool {
-    matches!(piece.length, Some(length) if length >= LARGE) && !piece.offset.is_multiple_of(PAGE)
+/// Whether a piece begins inside of a page and is so large that it matters. No file has the elements of stripped weights.
+fn is_unaligned(piece: &Piece<'_>) -> bool {
+    let is_large = matches!(piece.length, Some(length) if length >= LARGE);
+    is_large && !piece.offset.is_multiple_of(PAGE) && !piece.is_stripped()
 }

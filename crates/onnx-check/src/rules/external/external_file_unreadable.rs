@@ -15,9 +15,6 @@ pub(crate) static RULE: Rule = Rule::new(
 .with_reference(Reference::Partly)
 .with_explain(include_str!("external_file_unreadable.md"));
 
-/// The beginning of the location that `onnx weights strip` writes in the place of weights.
-const STRIPPED: &str = "stripped-weights";
-
 pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let (first, others) = (cx.first, cx.pieces.len().saturating_sub(1));
     let is_unchecked = cx.pieces.iter().all(|piece| piece.is_unchecked);
@@ -41,7 +38,7 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
             DataErrorReason::NotFound | DataErrorReason::Refused(_) | DataErrorReason::Limit { .. }
         );
         let place = first.place.locate(places).field("external_data");
-        let help = match first.location.starts_with(STRIPPED) {
+        let help = match first.is_stripped() {
             _ if error.limit().is_some() => "raise the limit if the file can be trusted",
             true => {
                 "the weights were stripped: `onnx weights import` puts them back or, with `--generate`, others in their place; \
