@@ -221,3 +221,29 @@ impl fmt::Display for Condition {
         f.write_str(self.name())
     }
 }
+
+/// The dimensions that an assumption names, other than those of the shape of an input.
+pub(crate) fn named_by(assumption: &Assumption) -> Vec<Dim> {
+    match assumption {
+        Assumption::Relation(relation) => sides(*relation).map_or_else(Vec::new, |(a, b)| vec![a, b]),
+        Assumption::Content { elements, .. } => {
+            let dims = elements.iter().filter_map(|elem| match elem {
+                Elem::Int(dim) | Elem::Dyadic(dim, _) => Some(*dim),
+                _ => None,
+            });
+            dims.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The two sides of a relation between dimensions.
+pub(crate) const fn sides(relation: Relation) -> Option<(Dim, Dim)> {
+    match relation {
+        Relation::Equal(a, b)
+        | Relation::AtMost(a, b)
+        | Relation::Divides(a, b)
+        | Relation::Broadcasts(a, b) => Some((a, b)),
+        Relation::Declared(_) | Relation::Default(_) => None,
+    }
+}

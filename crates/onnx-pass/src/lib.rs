@@ -127,6 +127,7 @@ mod structure;
 mod sweeps;
 mod transfer;
 mod undefined;
+mod unread;
 mod used_elements;
 mod verdict;
 

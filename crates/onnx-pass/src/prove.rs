@@ -23,6 +23,7 @@ use crate::exact_runs::ExactRuns;
 use crate::perturbed::{perturbed, precision, rounding_error, tolerances};
 use crate::sample::{Case, NoCase, Sampler, SplitMix64};
 use crate::undefined::Undefined;
+use crate::unread::{untested, without_case};
 use crate::verdict::{Counterexample, Verdict};
 
 /// Number of runs after which a claim has no more of them if they took as many operations as one run may take.
@@ -281,7 +282,7 @@ impl<'a> Runner<'a> {
     /// The verdict after a number of runs or attempts. A claim that needs much work has fewer runs.
     fn runs_until(&self, sampler: &Sampler<'_>, (most, most_attempts): (usize, usize)) -> Verdict {
         let mut rng = SplitMix64::new(self.execution.seed);
-        let begin = self.steps();
+        let (begin, limits) = (self.steps(), &self.execution.limits);
         let (mut runs, mut attempts) = (0_usize, 0_usize);
         // Runs in which the standard leaves a result open.
         let mut open = 0_usize;
@@ -289,12 +290,13 @@ impl<'a> Runner<'a> {
         self.has_exceeded.set(false);
         // Whether a run compared elements, and whether a run did not count because its results are not finite.
         let (mut has_compared, mut has_not_finite) = (false, false);
-        let mut reason = "no sizes satisfy the assumptions".to_owned();
+        // Of the last attempt that ran, else of one whose inputs would be too large.
+        let (mut reason, mut large) = (None, None);
         let mut is_repeated = false;
         while (runs == 0 || runs.saturating_add(open) < most) && attempts < most_attempts && !is_repeated {
             let steps = self.steps().saturating_sub(begin);
             let share = if runs < FIRST_ROUND { MOST_WORK } else { 1 };
-            let most_steps = self.execution.limits.proof_steps.saturating_mul(share);
+            let most_steps = limits.proof_steps.saturating_mul(share);
             // Of the runs at other sizes and in other precisions, too.
             let is_spent = self.steps() >= most_steps.saturating_mul(2);
             if attempts > 0 && (steps >= most_steps || is_spent) {
@@ -309,6 +311,10 @@ impl<'a> Runner<'a> {
             let case = match case {
                 Ok(case) => case,
                 Err(NoCase::Sizes) => continue,
+                Err(NoCase::Large(elements)) => {
+                    large.get_or_insert(elements);
+                    continue;
+                }
                 Err(NoCase::Unsupported(reason)) => return Verdict::Untested(reason),
             };
             is_repeated = sampler.is_closed();
@@ -319,7 +325,7 @@ impl<'a> Runner<'a> {
                     has_compared |= has_elements;
                 }
                 Attempt::NotFinite => has_not_finite = true,
-                Attempt::Skipped(why) => reason = why,
+                Attempt::Skipped(why) => reason = Some(why),
                 // What grows without bound does so for all sizes: further runs would take as much work for nothing.
                 Attempt::Exceeded(why) => {
                     exceeded = exceeded.saturating_add(1);
@@ -327,7 +333,7 @@ impl<'a> Runner<'a> {
                         self.has_exceeded.set(true);
                         return Verdict::Untested(why);
                     }
-                    reason = why;
+                    reason = Some(why);
                 }
                 Attempt::Impossible(reason) => return Verdict::Untested(reason),
                 Attempt::Different(difference) => {
@@ -335,15 +341,10 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        match () {
-            () if has_not_finite && !has_compared => {
-                Verdict::Untested("the results of the old side are finite in no run".to_owned())
-            }
-            () if open > 0 && !has_compared => {
-                Verdict::Untested("the standard defines the results of the old side in no run".to_owned())
-            }
-            () if runs == 0 => Verdict::Untested(reason),
-            () => Verdict::Tested { runs, attempts },
+        let reason = reason.unwrap_or_else(|| without_case(large, limits.proof_elements));
+        match untested((runs, open), (has_compared, has_not_finite), reason) {
+            Some(reason) => Verdict::Untested(reason),
+            None => Verdict::Tested { runs, attempts },
         }
     }
 

@@ -7,11 +7,11 @@ pub(crate) use onnx_eval::SplitMix64;
 use onnx_eval::Value;
 use onnx_eval::generate::map_keys;
 use onnx_ir::ValueId;
-use onnx_shape_infer::{Content, Elem, Relation};
+use onnx_shape_infer::{Content, Relation};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemClass, ElemType, Symbol, TensorType, Type, TypeKind};
 
-use crate::assumption::{Assumption, Condition, Exactness};
+use crate::assumption::{Assumption, Condition, Exactness, named_by, sides};
 use crate::boundary_values::Points;
 use crate::cut::{self, Kept};
 use crate::elements::{Elements, has_many_elements, has_ties};
@@ -33,8 +33,10 @@ pub(crate) struct Case {
 
 /// The reason for the lack of inputs.
 pub(crate) enum NoCase {
-    /// These sizes do not satisfy the relations, or a tensor would be too large; others may.
+    /// These sizes do not satisfy the relations; others may.
     Sizes,
+    /// An input would have this number of elements, which is more than the limit; others may not.
+    Large(u64),
     /// No inputs can be made; the reason.
     Unsupported(String),
 }
@@ -57,7 +59,7 @@ pub(crate) struct Sampler<'a> {
     pub(crate) paired: Vec<usize>,
     /// What the runs of a series have in common, if they are of one.
     pub(crate) sweep: Option<Sweep>,
-    max_elements: u64,
+    pub(crate) max_elements: u64,
 }
 
 impl<'a> Sampler<'a> {
@@ -557,9 +559,13 @@ impl<'a> Sampler<'a> {
                 dims
             }
         };
-        let count = dims.iter().try_fold(1_i64, |count, &dim| count.checked_mul(dim));
-        let count = count.filter(|&count| count >= 0 && count.unsigned_abs() <= self.max_elements);
-        let count = usize::try_from(count.ok_or(NoCase::Sizes)?).map_err(|_| NoCase::Sizes)?;
+        let count = dims.iter().try_fold(1_i64, |count, &dim| count.checked_mul(dim)).ok_or(NoCase::Sizes)?;
+        let elements = u64::try_from(count).map_err(|_| NoCase::Sizes)?;
+        if elements > self.max_elements {
+            let zeros = self.unread(number, ty.elem, (&dims, elements)).filter(|_| content.is_none());
+            return zeros.ok_or(NoCase::Large(elements));
+        }
+        let count = usize::try_from(count).map_err(|_| NoCase::Sizes)?;
         let mut elements = Elements::new(self, (number, ty.elem), sizes, attempt, rng);
         elements.tensor(dims, count, content.map(|content| &content[..]))
     }
@@ -569,30 +575,4 @@ impl<'a> Sampler<'a> {
 fn is_alike(one: &Value, two: &Value) -> bool {
     let (Some(one), Some(two)) = (one.tensor(), two.tensor()) else { return false };
     (one.elem(), one.dims()) == (two.elem(), two.dims())
-}
-
-/// The dimensions that an assumption names, other than those of the shape of an input.
-fn named_by(assumption: &Assumption) -> Vec<Dim> {
-    match assumption {
-        Assumption::Relation(relation) => sides(*relation).map_or_else(Vec::new, |(a, b)| vec![a, b]),
-        Assumption::Content { elements, .. } => {
-            let dims = elements.iter().filter_map(|elem| match elem {
-                Elem::Int(dim) | Elem::Dyadic(dim, _) => Some(*dim),
-                _ => None,
-            });
-            dims.collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The two sides of a relation between dimensions.
-const fn sides(relation: Relation) -> Option<(Dim, Dim)> {
-    match relation {
-        Relation::Equal(a, b)
-        | Relation::AtMost(a, b)
-        | Relation::Divides(a, b)
-        | Relation::Broadcasts(a, b) => Some((a, b)),
-        Relation::Declared(_) | Relation::Default(_) => None,
-    }
 }
