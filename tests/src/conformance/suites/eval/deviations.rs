@@ -11,7 +11,7 @@
 //! | `OPERATOR` | `Add`, `ai.onnx.ml.Scaler` |
 //! | `VERSIONS` | the versions that introduced the operator or changed it: `7`, `7-12`, `*` |
 //! | `TYPES` | `*`, or element types of which an operand or a result has one: `int8,uint8` |
-//! | `OPERANDS` | `*`, or what an operand has: `empty` (no elements), `nan` (or an infinity), `zero` (a float) |
+//! | `OPERANDS` | `*`, or what an operand has: `empty` (no elements), `blank` (an empty string), `nan` (or an infinity), `zero` (a float) |
 //! | `KIND` | `type`, `shape`, `elements`, or `fails` if our evaluator does |
 //! | `PEER` | `reference` or `onnxruntime`; `both`, if they agree with each other |
 

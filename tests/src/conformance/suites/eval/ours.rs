@@ -98,14 +98,17 @@ impl Run {
         values.filter_map(|value| elem(self.values.get(&value)?)).collect()
     }
 
-    /// What is special about the operands of a node and the constants in its graphs and functions: `empty`, `nan` (or an
-    /// infinity), `zero` (among floats).
+    /// What is special about the operands of a node and the constants in its graphs and functions: `empty`, `blank` (among strings),
+    /// `nan` (or an infinity), `zero` (among floats).
     pub(super) fn conditions(&self, model: &Model, node: NodeId) -> Vec<&'static str> {
         let operands = operands(model, node);
         let operands = operands.iter().filter_map(|value| self.values.get(value));
         let tensors: Vec<_> = operands.flat_map(tensors).chain(constants(model, node)).collect();
         let mut conditions = Vec::new();
         conditions.extend(tensors.iter().any(|tensor| tensor.dims().contains(&0)).then_some("empty"));
+        let is_blank =
+            |tensor: &&Tensor| tensor.string_bytes().is_ok_and(|all| all.iter().any(bytes::Bytes::is_empty));
+        conditions.extend(tensors.iter().any(is_blank).then_some("blank"));
         let mut floats = tensors.iter().filter(|tensor| tensor.elem().is_float());
         let has = |test: fn(f64) -> bool| {
             move |tensor: &&&Tensor| tensor.iter_f64(&NoData).into_iter().flatten().any(test)
