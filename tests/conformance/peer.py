@@ -1,11 +1,12 @@
 """What the scripts that ask the reference and onnxruntime share: questions and answers, limits of time, messages of values.
 
 Each question is a length, then content; each answer is a length, a byte that says whether the question was understood, and
-content. The first answer is the version. Most questions are a line of JSON, followed by bytes.
+content. The first answer is the version, and the other packages that there are. Most questions are a line of JSON, followed by bytes.
 """
 
 import contextlib
 import faulthandler
+import importlib.util
 import json
 import signal
 import struct
@@ -29,7 +30,8 @@ def send(understood, content):
 
 
 def send_version():
-    send(True, onnx.__version__.encode())
+    others = [name for name in ("onnxruntime",) if importlib.util.find_spec(name)]
+    send(True, " ".join([onnx.__version__, *others]).encode())
 
 
 def questions():

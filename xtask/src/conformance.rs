@@ -1,9 +1,9 @@
 //! `cargo xtask conformance`: builds the runner of the package `onnx-tests` with optimization and runs it.
 //!
-//! Without `--corpus` and `--models`, the reference is asked first: a pinned release of it is installed in an environment
-//! under `target/`, and makes its official models and its answers about them, which are kept there. Where that is not
-//! possible, what is committed has to do, and that is said. The suites that ask the reference while they run ask the same
-//! one, unless `ONNX_PYTHON` names another.
+//! Pinned releases of the reference and of onnxruntime are installed in an environment under `target/`. Without `--corpus` and
+//! `--models`, the reference is asked first: it makes its official models and its answers about them, which are kept there. Where
+//! that is not possible, it is an error: `--offline` does with what is committed. The suites that ask a peer while they run ask the
+//! same ones, unless `ONNX_PYTHON` names an interpreter with others.
 //!
 //! The suite `upstream` is a program in Python: see [`crate::upstream`].
 //!
@@ -13,10 +13,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::python::{self, REFERENCE, RUNTIME};
 use crate::{TaskResult, workspace};
-
-/// The release of the reference that is asked.
-const REFERENCE: &str = "onnx==1.23.2";
 
 pub(crate) fn run(args: &[String]) -> TaskResult {
     if let Some(args) = crate::upstream::arguments(args) {
@@ -26,25 +24,25 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     let mut args: Vec<String> = args.to_vec();
     let mut python = std::env::var_os("ONNX_PYTHON");
     let is_help = is_given(&["--help", "-h"]);
-    let asks = !(is_help || is_given(&["--corpus", "--models", "--bundle", "--offline"]));
-    let wants_program = asks || is_given(&["--cli"]);
-    args.retain(|arg| !matches!(arg.as_str(), "--offline" | "--cli"));
-    if asks {
-        match reference() {
-            Ok(Reference { cases, python: own }) => {
-                args.extend(["--reference".to_owned(), cases.to_string_lossy().into_owned()]);
-                if !is_given(&["--backend"]) {
-                    let backend = backend(&own)?;
-                    args.extend(["--backend".to_owned(), backend.to_string_lossy().into_owned()]);
-                }
-                python = python.or(Some(own.into_os_string()));
-            }
-            Err(problem) => {
-                println!(
-                    "the reference cannot be asked, so only its committed answers are compared: {problem}"
-                );
-            }
+    let asks = !(is_help || is_given(&["--bundle", "--offline"]));
+    let has_cases = asks && !is_given(&["--corpus", "--models"]);
+    let wants_program = has_cases || is_given(&["--cli"]);
+    args.retain(|arg| arg != "--cli");
+    let absent = |problem: String| {
+        format!(
+            "the reference cannot be asked: {problem}; `--offline` compares with its committed answers alone"
+        )
+    };
+    if has_cases {
+        let Reference { cases, python: own } = reference().map_err(absent)?;
+        args.extend(["--reference".to_owned(), cases.to_string_lossy().into_owned()]);
+        if !is_given(&["--backend"]) {
+            let backend = backend(&own)?;
+            args.extend(["--backend".to_owned(), backend.to_string_lossy().into_owned()]);
         }
+        python = python.or(Some(own.into_os_string()));
+    } else if asks && python.is_none() {
+        python = Some(environment().map_err(absent)?.into_os_string());
     }
     if wants_program {
         let package = ["build", "--quiet", "--release", "--locked", "--package", "onnx-cli"];
@@ -66,6 +64,13 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         .status()
         .map_err(|error| format!("`cargo` could not be started: {error}"))?;
     if status.success() { Ok(()) } else { Err("there are failures that nothing explains".to_owned()) }
+}
+
+/// The interpreter with the reference and onnxruntime, which are installed if they are not there.
+fn environment() -> Result<PathBuf, String> {
+    let folder = workspace::root().join("target/conformance");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    python::environment(&folder.join("python"), &[REFERENCE, RUNTIME])
 }
 
 /// The available reference.
@@ -105,10 +110,9 @@ fn backend(python: &Path) -> Result<PathBuf, String> {
 /// The reference and its answers, which are made if they are not there.
 fn reference() -> Result<Reference, String> {
     let folder = workspace::root().join("target/conformance");
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let python = environment()?;
     let script = workspace::root().join("tests/conformance/reference.py");
     let text = std::fs::read_to_string(&script).map_err(|error| format!("{}: {error}", script.display()))?;
-    let python = crate::python::environment(&folder.join("python"), &[REFERENCE])?;
     // Answers of another release, or to other questions, would mislead.
     let wanted = format!("{REFERENCE}\n{text}");
     let (cases, marker) = (folder.join("reference"), folder.join("reference/asked"));

@@ -6,6 +6,11 @@ use std::process::Command;
 
 use crate::workspace::output;
 
+/// The release of the reference that is asked.
+pub(crate) const REFERENCE: &str = "onnx==1.23.2";
+/// The release of onnxruntime that is asked.
+pub(crate) const RUNTIME: &str = "onnxruntime==1.32.0";
+
 /// Makes an environment with these packages, unless it is there, and returns its interpreter.
 ///
 /// # Errors

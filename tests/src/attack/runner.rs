@@ -95,7 +95,7 @@ impl Runner {
     /// A runner with these options.
     #[must_use]
     pub const fn new(options: Options) -> Self {
-        Self { reference: Reference::new("attack.py"), options }
+        Self { reference: Reference::with_runtime("attack.py"), options }
     }
 
     /// Runs all models.

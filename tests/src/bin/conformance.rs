@@ -31,12 +31,13 @@ cargo xtask conformance [--suite NAME] [--corpus PATH] [--backend PATH] [--model
   --program PATH the program `onnx`, which is asked the same questions; `cargo xtask conformance --cli` gives it
   --reference PATH the official models and the reference's answers, beside what is covered otherwise
   --bundle       with --corpus and --models: choose anew the models in tests/models
+  --offline      go without the reference and onnxruntime where they are missing: compare with what is committed
 
 Without --corpus and --models the models in tests/models are covered. Failures need a reason in
 tests/conformance/deviations; the others of the bundled models are compared with the committed ones in
-tests/conformance/results, which BLESS=1 writes. `cargo xtask conformance` takes two more:
+tests/conformance/results, which BLESS=1 writes. A run fails if it has no case, or if a peer that a suite asks is missing.
+`cargo xtask conformance` makes an environment with the peers, and takes one more:
 
-  --offline      do not ask the reference: compare with what is committed alone
   --cli          build the program `onnx` and ask it, too
 ";
 
@@ -46,6 +47,8 @@ struct Arguments {
     options: Options,
     list: usize,
     bundle: bool,
+    /// Whether suites do without their peers.
+    offline: bool,
     /// A corpus that comes on top.
     reference: Option<PathBuf>,
 }
@@ -81,12 +84,14 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
         options: Options { jobs, only: None },
         list: 10,
         bundle: false,
+        offline: false,
         reference: None,
     };
     let mut arguments = arguments.iter();
     while let Some(name) = arguments.next() {
-        if matches!(name.as_str(), "--bundle" | "--trust-defaults") {
+        if matches!(name.as_str(), "--bundle" | "--trust-defaults" | "--offline") {
             parsed.bundle |= name == "--bundle";
+            parsed.offline |= name == "--offline";
             parsed.data.trust_defaults |= name == "--trust-defaults";
             continue;
         }
@@ -146,6 +151,7 @@ fn conformance(arguments: &Arguments) -> Result<(), String> {
             done.push(one_suite(suite.as_ref(), collection, data, arguments, &mut problems)?);
         }
     }
+    problems.extend(without_cases(&suites, &done, arguments));
     print!("{}", table(&done));
     write_report(&done)?;
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
@@ -158,6 +164,11 @@ fn one_suite(
     arguments: &Arguments,
     problems: &mut Vec<String>,
 ) -> Result<Done, String> {
+    let absent = suite.peer(data).filter(|_| !arguments.offline).and_then(|peer| peer.absent());
+    if let Some(reason) = absent {
+        let offline = "`--offline` compares with what is committed alone";
+        return Err(format!("{}, {collection}: {reason}; {offline}", suite.name()));
+    }
     let report = run(suite, data, &arguments.options)?;
     let summary = suite.summary(&report);
     println!("\n{}, {collection}:", suite.name());
@@ -187,6 +198,22 @@ fn one_suite(
         .write_inputs(&failed, arguments.list)
         .map_err(|error| format!("`{}`: {error}", failed.display()))?;
     Ok(Done { collection, report, summary, unexplained })
+}
+
+/// What is wrong with a run that looked at nothing: a suite that was asked for, or all of them.
+fn without_cases(suites: &[Box<dyn Suite>], done: &[Done], arguments: &Arguments) -> Option<String> {
+    if done.iter().any(|done| done.report.cases() > 0) {
+        return None;
+    }
+    let reason = match (&arguments.options.only, suites) {
+        (Some(only), _) => format!("no case contains `{only}`"),
+        (None, [suite]) if suite.peer(&arguments.data).is_some_and(|peer| peer.absent().is_some()) => {
+            "it needs a peer, so that it has no cases with `--offline`".to_owned()
+        }
+        (None, [suite]) => suite.needs().to_owned(),
+        (None, _) => "no suite has cases with these arguments".to_owned(),
+    };
+    Some(format!("{}: no case was looked at: {reason}", arguments.suite.as_deref().unwrap_or("all suites")))
 }
 
 /// The results in short.

@@ -1,4 +1,4 @@
-//! The reference, in processes of the Python interpreter that `ONNX_PYTHON` names, or else `python3`. A script in
+//! The reference and onnxruntime, in processes of the Python interpreter that `ONNX_PYTHON` names, or else `python3`. A script in
 //! `tests/conformance` answers questions there.
 
 use std::io::{self, Read as _, Write as _};
@@ -20,6 +20,8 @@ pub enum Answer {
 /// The reference, which may not be available.
 pub struct Reference {
     script: &'static str,
+    /// The packages that it needs beside `onnx`.
+    packages: &'static [&'static str],
     absent: OnceLock<Option<String>>,
     /// Processes that wait for a question.
     idle: Mutex<Vec<Process>>,
@@ -43,12 +45,22 @@ impl Reference {
     /// The reference as a script of `tests/conformance` asks it.
     #[must_use]
     pub const fn new(script: &'static str) -> Self {
-        Self { script, absent: OnceLock::new(), idle: Mutex::new(Vec::new()) }
+        Self::of(script, &[])
+    }
+
+    /// The same, where the interpreter needs onnxruntime, too.
+    #[must_use]
+    pub const fn with_runtime(script: &'static str) -> Self {
+        Self::of(script, &["onnxruntime"])
+    }
+
+    const fn of(script: &'static str, packages: &'static [&'static str]) -> Self {
+        Self { script, packages, absent: OnceLock::new(), idle: Mutex::new(Vec::new()) }
     }
 
     /// Why the reference cannot be asked, if so.
     pub fn absent(&self) -> Option<&str> {
-        let absent = self.absent.get_or_init(|| match Process::start(self.script) {
+        let absent = self.absent.get_or_init(|| match Process::start(self.script, self.packages) {
             Ok(process) => {
                 self.give_back(process);
                 None
@@ -65,7 +77,7 @@ impl Reference {
     /// When the process cannot be started, or ends without an answer.
     pub fn ask(&self, question: &[u8]) -> Result<Answer, String> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut process = idle.map_or_else(|| Process::start(self.script), Ok)?;
+        let mut process = idle.map_or_else(|| Process::start(self.script, self.packages), Ok)?;
         let answer = process.ask(question).map_err(|error| format!("the process ended: {error}"))?;
         self.give_back(process);
         Ok(answer)
@@ -77,7 +89,7 @@ impl Reference {
 }
 
 impl Process {
-    fn start(script: &str) -> Result<Self, String> {
+    fn start(script: &str, packages: &[&str]) -> Result<Self, String> {
         let python = std::env::var("ONNX_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance").join(script);
         let mut command = Command::new(&python);
@@ -88,13 +100,25 @@ impl Process {
             return Err("the process has no pipes".to_owned());
         };
         let mut process = Self { child, questions, answers };
-        match process.answer() {
-            Ok(Answer::Message(version)) if version == VERSION.as_bytes() => Ok(process),
-            Ok(Answer::Message(version)) => {
-                let version = String::from_utf8_lossy(&version).into_owned();
-                Err(format!("`{python}` has onnx {version} instead of {VERSION}"))
-            }
-            _ => Err(format!("`{python}` has no onnx: ONNX_PYTHON names an interpreter that has")),
+        let wanted: Vec<String> = std::iter::once(format!("onnx=={VERSION}"))
+            .chain(packages.iter().map(ToString::to_string))
+            .collect();
+        let wanted = wanted.join(" ");
+        let install = format!(
+            "`{python} -m pip install {wanted}` installs what is needed, and ONNX_PYTHON names another interpreter"
+        );
+        // The version, and the names of the other packages that there are.
+        let Ok(Answer::Message(answer)) = process.answer() else {
+            return Err(format!("`{python}` does not have all of {wanted}: {install}"));
+        };
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let (version, others) = answer.split_once(' ').unwrap_or((&answer, ""));
+        if version != VERSION {
+            return Err(format!("`{python}` has onnx {version} instead of {VERSION}: {install}"));
+        }
+        match packages.iter().find(|&&package| others.split(' ').all(|other| other != package)) {
+            Some(package) => Err(format!("`{python}` has no {package}: {install}")),
+            None => Ok(process),
         }
     }
 

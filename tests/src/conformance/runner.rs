@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::data::{Case, Data};
+use super::reference::Reference;
 use super::report::{Failure, Report};
 
 /// One question asked of every case.
@@ -20,6 +21,17 @@ pub trait Suite: Sync {
     ///
     /// When a collection cannot be read, or `feed` fails.
     fn cases(&self, data: &Data, feed: &mut super::data::Feed<'_>) -> Result<(), String>;
+
+    /// The peer that is asked about these cases; `None` if none is.
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        let _ = data;
+        None
+    }
+
+    /// The arguments with which the suite has cases.
+    fn needs(&self) -> &'static str {
+        "it has cases without `--corpus` and `--models`"
+    }
 
     /// Returns `true` if cases of the suite are committed, so that its failures are compared with committed ones.
     fn has_bundled_cases(&self) -> bool {

@@ -5,10 +5,11 @@
 
 use std::process::Command;
 
-use crate::{TaskResult, python, workspace};
+use crate::python::{self, REFERENCE, RUNTIME};
+use crate::{TaskResult, workspace};
 
 /// The releases that are asked.
-const PACKAGES: &[&str] = &["onnx==1.23.2", "onnxruntime==1.32.0", "numpy"];
+const PACKAGES: &[&str] = &[REFERENCE, RUNTIME, "numpy"];
 
 /// Runs the task; all arguments are those of the program.
 pub(crate) fn run(args: &[String]) -> TaskResult {

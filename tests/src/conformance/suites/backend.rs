@@ -50,6 +50,10 @@ impl Suite for BackendSuite {
         Ok(())
     }
 
+    fn needs(&self) -> &'static str {
+        "it needs `--backend PATH`, which `cargo xtask conformance` gives"
+    }
+
     fn has_bundled_cases(&self) -> bool {
         false
     }

@@ -77,6 +77,10 @@ impl Suite for BodiesSuite {
         Ok(())
     }
 
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        data.is_bundled().then_some(&self.reference)
+    }
+
     fn check(&self, case: &Case) -> Outcome {
         let models = self.models.lock().unwrap_or_else(PoisonError::into_inner).remove(&case.id);
         let mut outcome = Outcome::default();

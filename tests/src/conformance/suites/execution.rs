@@ -38,6 +38,10 @@ impl Suite for ExecutionSuite {
         }
     }
 
+    fn needs(&self) -> &'static str {
+        "it needs `--corpus PATH` and `--runs FILE`"
+    }
+
     fn check(&self, case: &Case) -> Outcome {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&case.id);
         let mut outcome = Outcome::default();

@@ -83,6 +83,10 @@ impl Suite for InlineSuite {
         Ok(())
     }
 
+    fn needs(&self) -> &'static str {
+        "it needs `--corpus PATH`"
+    }
+
     fn has_bundled_cases(&self) -> bool {
         false
     }

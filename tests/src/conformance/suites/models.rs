@@ -92,6 +92,10 @@ impl Suite for ModelsSuite {
         data::files(models, "models", feed)
     }
 
+    fn needs(&self) -> &'static str {
+        "it needs `--models PATH`"
+    }
+
     fn check(&self, case: &Case) -> Outcome {
         let name = case.id.strip_prefix("models/").unwrap_or(&case.id);
         let name = name.strip_suffix(".onnx").unwrap_or(name);

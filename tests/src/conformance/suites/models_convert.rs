@@ -18,6 +18,7 @@ use onnx_version::{ConvertOptions, convert, nearest, set_ir_version};
 use super::passes;
 use super::real_models::{Filled, Inputs, RealModels, Wrong, difference};
 use crate::conformance::data::{Case, Data, Feed};
+use crate::conformance::reference::Reference;
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 
@@ -42,6 +43,14 @@ impl Suite for ModelsConvert {
 
     fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
         self.models.cases(data, feed)
+    }
+
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        self.models.peer(data)
+    }
+
+    fn needs(&self) -> &'static str {
+        "it needs `--models DIR`"
     }
 
     fn has_bundled_cases(&self) -> bool {

@@ -25,6 +25,7 @@ use super::execution::broken;
 use super::observed::{Claim, Look};
 use super::real_models::{Filled, Inputs, RealModels, Wrong, difference};
 use crate::conformance::data::{Case, Data, Feed};
+use crate::conformance::reference::Reference;
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 
@@ -39,6 +40,14 @@ impl Suite for ModelsEval {
 
     fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
         self.0.cases(data, feed)
+    }
+
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        self.0.peer(data)
+    }
+
+    fn needs(&self) -> &'static str {
+        "it needs `--models DIR`"
     }
 
     fn has_bundled_cases(&self) -> bool {

@@ -21,6 +21,7 @@ use super::passes;
 use super::real_models::{Filled, Inputs, RealModels, Wrong, difference};
 use super::simplify::{count_nodes, same_bits};
 use crate::conformance::data::{Case, Data, Feed};
+use crate::conformance::reference::Reference;
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 
@@ -71,6 +72,14 @@ impl Suite for ModelsSimplify {
             *self.peers.lock().map_err(|error| error.to_string())? = peers;
         }
         self.models.cases(data, feed)
+    }
+
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        self.models.peer(data)
+    }
+
+    fn needs(&self) -> &'static str {
+        "it needs `--models DIR`"
     }
 
     fn has_bundled_cases(&self) -> bool {

@@ -27,7 +27,7 @@ pub(super) struct RealModels {
 
 impl Default for RealModels {
     fn default() -> Self {
-        Self { reference: Reference::new("models_eval.py"), folder: Mutex::default() }
+        Self { reference: Reference::with_runtime("models_eval.py"), folder: Mutex::default() }
     }
 }
 
@@ -66,6 +66,16 @@ impl Filled {
 }
 
 impl RealModels {
+    /// Whether a folder of models is given.
+    pub(super) fn is_given(data: &Data) -> bool {
+        data.models.as_ref().is_some_and(|folder| folder.is_dir())
+    }
+
+    /// The interpreter, if there are models.
+    pub(super) fn peer(&self, data: &Data) -> Option<&Reference> {
+        Self::is_given(data).then_some(&self.reference)
+    }
+
     /// The models of the folder of `--models`, if there is an interpreter.
     pub(super) fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
         let Some(folder) = data.models.as_ref().filter(|folder| folder.is_dir()) else { return Ok(()) };

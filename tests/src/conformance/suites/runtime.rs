@@ -63,7 +63,11 @@ pub(super) struct Runtime {
 
 impl Default for Runtime {
     fn default() -> Self {
-        Self { models: RealModels::default(), runtime: Reference::new("runtime.py"), rows: Mutex::default() }
+        Self {
+            models: RealModels::default(),
+            runtime: Reference::with_runtime("runtime.py"),
+            rows: Mutex::default(),
+        }
     }
 }
 
@@ -74,6 +78,14 @@ impl Suite for Runtime {
 
     fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
         self.models.cases(data, feed)
+    }
+
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        RealModels::is_given(data).then_some(&self.runtime)
+    }
+
+    fn needs(&self) -> &'static str {
+        "it needs `--models DIR`"
     }
 
     fn has_bundled_cases(&self) -> bool {

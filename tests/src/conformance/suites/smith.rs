@@ -109,7 +109,11 @@ pub struct SmithSuite {
 
 impl Default for SmithSuite {
     fn default() -> Self {
-        Self { reference: Reference::new("smith.py"), shrunk: Mutex::default(), stats: Mutex::default() }
+        Self {
+            reference: Reference::with_runtime("smith.py"),
+            shrunk: Mutex::default(),
+            stats: Mutex::default(),
+        }
     }
 }
 
@@ -126,6 +130,10 @@ impl Suite for SmithSuite {
             feed(Case { id: format!("smith/{seed:06}"), group: Group::Generated, bytes: Bytes::new() })?;
         }
         Ok(())
+    }
+
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        data.is_bundled().then_some(&self.reference)
     }
 
     fn check(&self, case: &Case) -> Outcome {

@@ -312,6 +312,10 @@ impl Suite for TextSuite {
         data.messages(feed)
     }
 
+    fn peer(&self, _: &Data) -> Option<&Reference> {
+        Some(&self.reference)
+    }
+
     fn check(&self, case: &Case) -> Outcome {
         let mut outcome = Outcome::default();
         let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).remove(&case.id);

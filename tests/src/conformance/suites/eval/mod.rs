@@ -56,7 +56,7 @@ impl EvalSuite {
     ///
     /// Returns an error if a line of the list is not understood.
     pub fn new() -> Result<Self, String> {
-        Ok(Self { reference: Reference::new("eval.py"), deviations: Deviations::committed()? })
+        Ok(Self { reference: Reference::with_runtime("eval.py"), deviations: Deviations::committed()? })
     }
 }
 
@@ -75,6 +75,10 @@ impl Suite for EvalSuite {
             feed(Case { id, group: Group::Generated, bytes: Bytes::new() })?;
         }
         Ok(())
+    }
+
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        data.is_bundled().then_some(&self.reference)
     }
 
     fn has_bundled_cases(&self) -> bool {

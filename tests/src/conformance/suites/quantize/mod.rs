@@ -22,6 +22,7 @@ use super::eval::EvalSuite;
 use super::eval::ours::{Sizes, run};
 use super::smith;
 use crate::conformance::data::{Case, Data, Feed, Group};
+use crate::conformance::reference::Reference;
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 
@@ -128,6 +129,10 @@ impl Suite for QuantizeSuite {
             feed(Case { id, group: Group::Generated, bytes: Bytes::new() })?;
         }
         Ok(())
+    }
+
+    fn peer(&self, data: &Data) -> Option<&Reference> {
+        self.values.peer(data)
     }
 
     fn has_bundled_cases(&self) -> bool {
