@@ -23,7 +23,7 @@ use serde_json::{Value as Json, json};
 use crate::data::SharedData;
 use crate::dtype::DType;
 use crate::fault::{Fault, Outcome, findings};
-use crate::json::to_py;
+use crate::json::{listed, to_py};
 use crate::model::Model;
 use crate::node::Node;
 use crate::types::{DimText, dims_to_py, type_text};
@@ -322,36 +322,33 @@ pub(crate) fn cost<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let snapshot = model.get().snapshot(py)?;
-    let cost = Work::of(options)?.run(py, |execution| {
+    let found = Work::of(options)?.run(py, |execution| {
         let sizes = sizes_of(&snapshot.model, &sizes)?;
         let options = CostOptions::default()
             .with_data(&*snapshot.data)
             .with_sizes(&sizes)
             .with_execution(execution.clone());
-        let found = cost_of(&snapshot.model, &options)
-            .map_err(|error: CostError| Fault::limited("InferError", error.limit(), error))?;
-        let node = |node: &onnxkit::compose::cost::NodeCost| {
-            json!({
-                "name": node.name, "op": node.op, "domain": node.domain, "path": node.path,
-                "macs": amount(&node.macs), "operations": amount(&node.operations), "parameters": node.parameters,
-                "weight_bytes": node.weight_bytes, "activation_bytes": amount(&node.activation_bytes),
-                "why_unknown": node.why_unknown,
-            })
-        };
-        let mut nodes = Vec::with_capacity(found.nodes.len());
-        for found in &found.nodes {
-            execution.interrupt.check()?;
-            nodes.push(node(found));
-        }
-        Ok(json!({
-            "macs": amount(&found.macs), "operations": amount(&found.operations), "parameters": found.parameters,
-            "weight_bytes": found.weight_bytes, "activation_bytes": amount(&found.activation_bytes),
-            "peak_bytes": amount(&found.peak_bytes), "peak_node": found.peak_node,
-            "unknown_nodes": found.unknown_nodes, "unknown_values": found.unknown_values,
-            "loops_counted_once": found.loops_counted_once, "nodes": nodes,
-        }))
+        cost_of(&snapshot.model, &options)
+            .map_err(|error: CostError| Fault::limited("InferError", error.limit(), error))
     })?;
-    to_py(py, &cost)
+    let node = |node: &onnxkit::compose::cost::NodeCost| {
+        json!({
+            "name": node.name, "op": node.op, "domain": node.domain, "path": node.path,
+            "macs": amount(&node.macs), "operations": amount(&node.operations), "parameters": node.parameters,
+            "weight_bytes": node.weight_bytes, "activation_bytes": amount(&node.activation_bytes),
+            "why_unknown": node.why_unknown,
+        })
+    };
+    let cost = json!({
+        "macs": amount(&found.macs), "operations": amount(&found.operations), "parameters": found.parameters,
+        "weight_bytes": found.weight_bytes, "activation_bytes": amount(&found.activation_bytes),
+        "peak_bytes": amount(&found.peak_bytes), "peak_node": found.peak_node,
+        "unknown_nodes": found.unknown_nodes, "unknown_values": found.unknown_values,
+        "loops_counted_once": found.loops_counted_once,
+    });
+    let cost = to_py(py, &cost)?;
+    cost.set_item("nodes", listed(py, found.nodes.iter().map(node))?)?;
+    Ok(cost)
 }
 
 /// Digests of the model, its structure, its weights and its interface.
@@ -394,29 +391,30 @@ pub(crate) fn diff<'py>(
             .with_weights(weights)
             .with_tolerances(rtol.map(|rtol| Tolerances::default().with_rtol(Some(rtol))))
             .with_execution(execution.clone());
-        let found = diff_of(&a.model, &b.model, &options)?;
-        let change = |change: &onnxkit::compose::ModelChange| {
-            json!({
-                "kind": change.kind.name(), "element": change.element.name(), "text": change.text,
-                "before": change.before.as_ref().map(ToString::to_string),
-                "after": change.after.as_ref().map(ToString::to_string),
-                "aspects": change.aspects.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "is_note": change.is_note(),
-            })
-        };
-        let unread = found.unread.iter().map(|(place, reason)| {
-            json!({
-                "kind": "unread", "element": "tensor", "text": format!("{place}: {reason}"),
-                "before": place.to_string(), "after": null, "aspects": [], "is_note": false,
-            })
-        });
-        Ok(json!({
-            "changes": found.changes.iter().map(change).chain(unread).collect::<Vec<_>>(),
-            "is_same_model": found.is_same_model() && found.unread.is_empty(),
-            "same_nodes": found.same_nodes, "same_initializers": found.same_initializers,
-        }))
+        Ok(diff_of(&a.model, &b.model, &options)?)
     })?;
-    to_py(py, &found)
+    let change = |change: &onnxkit::compose::ModelChange| {
+        json!({
+            "kind": change.kind.name(), "element": change.element.name(), "text": change.text,
+            "before": change.before.as_ref().map(ToString::to_string),
+            "after": change.after.as_ref().map(ToString::to_string),
+            "aspects": change.aspects.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "is_note": change.is_note(),
+        })
+    };
+    let unread = found.unread.iter().map(|(place, reason)| {
+        json!({
+            "kind": "unread", "element": "tensor", "text": format!("{place}: {reason}"),
+            "before": place.to_string(), "after": null, "aspects": [], "is_note": false,
+        })
+    });
+    let difference = json!({
+        "is_same_model": found.is_same_model() && found.unread.is_empty(),
+        "same_nodes": found.same_nodes, "same_initializers": found.same_initializers,
+    });
+    let difference = to_py(py, &difference)?;
+    difference.set_item("changes", listed(py, found.changes.iter().map(change).chain(unread))?)?;
+    Ok(difference)
 }
 
 /// Nodes, values and graphs that a selector denotes.

@@ -1,5 +1,7 @@
 //! Values of reports as Python objects.
 
+use std::borrow::Borrow;
+
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -19,17 +21,7 @@ pub(crate) fn to_py<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, 
             (None, None) => number.as_f64().into_bound_py_any(py),
         },
         Value::String(text) => text.into_bound_py_any(py),
-        Value::Array(items) => {
-            let list = PyList::empty(py);
-            for (index, item) in items.iter().enumerate() {
-                // A report can have an entry for each node, which is the longest part of some work.
-                if index % CHECKED_ITEMS == CHECKED_ITEMS - 1 {
-                    py.check_signals()?;
-                }
-                list.append(to_py(py, item)?)?;
-            }
-            Ok(list.into_any())
-        }
+        Value::Array(items) => Ok(listed(py, items)?.into_any()),
         Value::Object(entries) => {
             let dict = PyDict::new(py);
             for (key, item) in entries {
@@ -38,4 +30,21 @@ pub(crate) fn to_py<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, 
             Ok(dict.into_any())
         }
     }
+}
+
+/// A list of the objects for values. One for each node of a model is made at a time: all of them would take seconds to free.
+pub(crate) fn listed<'py>(
+    py: Python<'py>,
+    items: impl IntoIterator<Item: Borrow<Value>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for (index, item) in items.into_iter().enumerate() {
+        // A report can have an entry for each node, which is the longest part of some work.
+        if index % CHECKED_ITEMS == CHECKED_ITEMS - 1 {
+            py.check_signals()?;
+            py.detach(|| ());
+        }
+        list.append(to_py(py, item.borrow())?)?;
+    }
+    Ok(list)
 }

@@ -22,7 +22,7 @@ use crate::attr;
 use crate::change::{resized, size_target};
 use crate::fault::{Fault, Outcome};
 use crate::graph::operand;
-use crate::json::to_py;
+use crate::json::{listed, to_py};
 use crate::model::Model;
 use crate::node::{Node, node_of};
 use crate::tensor::Tensor;
@@ -352,18 +352,22 @@ fn run<'py>(
             .with_data(&*data)
             .with_idioms(request.idioms.as_ref().map(|idioms| idioms as &dyn Idioms))
             .with_execution(execution.clone());
-        let done = pipeline.run(snapshot.editable(), &options);
-        let after = snapshot.model.node_count();
-        Ok(described(&done, before, after))
+        Ok(pipeline.run(snapshot.editable(), &options))
     })?;
+    let after = snapshot.model.node_count();
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
     model.get().adopt(py, snapshot)?;
-    to_py(py, &done)
+    described(py, &done, before, after)
 }
 
-fn described(done: &PipelineReport, before: usize, after: usize) -> Json {
+fn described<'py>(
+    py: Python<'py>,
+    done: &PipelineReport,
+    before: usize,
+    after: usize,
+) -> PyResult<Bound<'py, PyAny>> {
     let entry = |entry: &onnxkit::pass::Entry| {
         json!({
             "pass": entry.pass, "edits": entry.edits, "class": entry.class.name(),
@@ -386,16 +390,18 @@ fn described(done: &PipelineReport, before: usize, after: usize) -> Json {
             "name": pass.name, "edits": pass.report.edits, "rounds": pass.rounds, "nodes": pass.nodes,
         })
     };
-    json!({
+    let report = json!({
         "edits": done.edits(), "nodes_before": before, "nodes_after": after,
-        "journal": done.journal.iter().map(entry).collect::<Vec<_>>(),
-        "refused": refusals.map(refusal).collect::<Vec<_>>(),
-        "missed": missed.collect::<Vec<_>>(),
         "passes": done.passes.iter().map(pass).collect::<Vec<_>>(),
         "model": done.model.as_ref().map(ToString::to_string),
         "model_refuted": done.model.as_ref().is_some_and(Verdict::is_refuted),
         "ended": done.ended.as_ref().map(|ended| format!("{ended:?}").to_lowercase()),
-    })
+    });
+    let report = to_py(py, &report)?;
+    report.set_item("journal", listed(py, done.journal.iter().map(entry))?)?;
+    report.set_item("refused", listed(py, refusals.map(refusal))?)?;
+    report.set_item("missed", listed(py, missed)?)?;
+    Ok(report)
 }
 
 fn verdict_name(verdict: &Verdict) -> &'static str {
