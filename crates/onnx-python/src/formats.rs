@@ -163,11 +163,14 @@ pub(crate) fn half<'py>(
             .with_registry(&registry)
             .with_data(&*data)
             .with_execution(execution.clone());
+        let changed = snapshot.editable();
+        execution.interrupt.check()?;
         let done = match half {
-            Some(half) => narrow(snapshot.editable(), half, &options),
-            None => widen(snapshot.editable(), &options),
+            Some(half) => narrow(changed, half, &options),
+            None => widen(changed, &options),
         };
         let done = done.map_err(|error| narrow_fault(&error))?;
+        execution.interrupt.check()?;
         let settings = MeasureOptions::default()
             .with_given(&given)
             .with_registry(&registry)

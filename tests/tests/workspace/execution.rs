@@ -82,6 +82,16 @@ fn every_entry_point_ends() {
     }
 }
 
+#[test]
+fn planning_a_large_model_ends() {
+    let model = model(&chain(2_000));
+    for execution in ended() {
+        let options = onnx_eval::EvalOptions::default().with_execution(execution);
+        let failure = Evaluator::new(&model, &options).err().expect("it is stopped");
+        assert_eq!(failure.kind(), FailureKind::Stopped);
+    }
+}
+
 /// A context that is interrupted after the first checks.
 fn ending_late() -> Execution {
     let checks = AtomicUsize::new(0);

@@ -71,6 +71,9 @@ impl Law<'_> {
         let (inputs, outputs) = self.rows(&old)?;
         let new = match Evaluator::new(self.new, &run) {
             Ok(new) => new,
+            Err(failure) if failure.kind() == FailureKind::Stopped => {
+                return Err(Unknown(failure.to_string()));
+            }
             Err(failure) => return Ok(Rows::Failing(format!("does not run: {failure}"))),
         };
         for multiple in MULTIPLES {

@@ -30,7 +30,7 @@ impl<'m> Evaluator<'m> {
     ///
     /// # Errors
     ///
-    /// Returns a failure if nodes need each other's results in a cycle.
+    /// Returns a failure if nodes need each other's results in a cycle, or if the interrupt ends the work on a large model.
     pub fn new(model: &'m Model, options: &EvalOptions<'m>) -> Result<Self, Failure> {
         let plan = Planner::new(model, options).main()?;
         Ok(Self { model, options: options.clone(), plan })

@@ -6,20 +6,22 @@
 use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, Attribute, CallGraph, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
 use onnx_schema::{Schema, SchemaRef};
-use onnx_types::Symbol;
 use onnx_types::tensor::{Payload, Tensor};
+use onnx_types::{Stopped, Symbol};
 use slotmap::{SecondaryMap, SparseSecondaryMap};
 use smallvec::SmallVec;
 
 use super::constant::Weight;
 use super::order::order;
-use crate::cx::REUSED_INPUTS;
+use crate::cx::{REUSED_INPUTS, Stop};
 use crate::fault::{self, Failure, FailureKind};
 use crate::options::EvalOptions;
 use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, Kernels, kernel};
 
 /// The least work that running a node counts as.
 const NODE_STEPS: u64 = 768;
+/// Nodes between two checks of the interrupt.
+const WATCHED_NODES: usize = 1 << 10;
 
 /// The graphs of a model that can run, with everything that running needs.
 #[derive(Default)]
@@ -220,8 +222,12 @@ impl<'m, 'o> Planner<'m, 'o> {
             self.weight(value, index);
         }
         let order = order(self.model, graph).map_err(|cycle| cyclic(self.model, &cycle))?;
-        let mut steps: Vec<Step<'m>> = order.iter().map(|&node| self.step(node, root)).collect();
-        self.last_uses(graph, &mut steps);
+        let mut steps: Vec<Step<'m>> = Vec::with_capacity(order.len());
+        for (at, node) in order.into_iter().enumerate() {
+            self.watch(at).map_err(stopped)?;
+            steps.push(self.step(node, root));
+        }
+        self.last_uses(graph, &mut steps).map_err(stopped)?;
         if let Some(plan) = self.plan.graphs.get_mut(index) {
             (plan.inputs, plan.outputs, plan.steps) = (inputs, outputs, steps);
             plan.formals = record.inputs();
@@ -229,11 +235,21 @@ impl<'m, 'o> Planner<'m, 'o> {
         Ok(())
     }
 
+    /// Checks the interrupt at intervals of a loop over a graph. Small graphs are planned without a check: running them has one.
+    fn watch(&self, index: usize) -> Result<(), Stopped> {
+        if index % WATCHED_NODES == WATCHED_NODES - 1 {
+            self.options.execution.interrupt.check()
+        } else {
+            Ok(())
+        }
+    }
+
     /// Records for each node the values of its graph that are not used after it.
-    fn last_uses(&self, graph: GraphId, steps: &mut [Step<'m>]) {
+    fn last_uses(&self, graph: GraphId, steps: &mut [Step<'m>]) -> Result<(), Stopped> {
         // Its cost is that of this graph: a model may have many.
         let mut last: SparseSecondaryMap<ValueId, usize, RandomState> = SparseSecondaryMap::default();
         for (at, step) in steps.iter().enumerate() {
+            self.watch(at)?;
             for &output in step.node.outputs().iter().flatten() {
                 last.insert(output, at);
             }
@@ -246,7 +262,8 @@ impl<'m, 'o> Planner<'m, 'o> {
         for output in self.model.graph(graph).outputs() {
             last.remove(output.value());
         }
-        for (value, at) in last {
+        for (index, (value, at)) in last.into_iter().enumerate() {
+            self.watch(index)?;
             if let (Some(step), Some(&slot)) = (steps.get_mut(at), self.plan.slots.get(value)) {
                 step.frees.push(slot);
             }
@@ -254,6 +271,7 @@ impl<'m, 'o> Planner<'m, 'o> {
         // In an order that does not depend on hashes.
         steps.iter_mut().for_each(|step| step.frees.sort_unstable());
         steps.iter_mut().for_each(Step::find_takes);
+        Ok(())
     }
 
     fn step(&mut self, id: NodeId, root: usize) -> Step<'m> {
@@ -349,6 +367,10 @@ impl GraphPlan<'_> {
             steps: Vec::new(),
         }
     }
+}
+
+fn stopped(stopped: Stopped) -> Failure {
+    Failure::of_stop(Stop::Interrupted(stopped), None, onnx_diag::Locus::model())
 }
 
 fn recursive(model: &Model, node: NodeId) -> Failure {

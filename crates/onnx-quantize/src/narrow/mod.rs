@@ -267,6 +267,7 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
     for count in 1..=MOST_ATTEMPTS {
         options.execution.interrupt.check()?;
         let mut result = model.clone();
+        options.execution.interrupt.check()?;
         let done = attempt(&mut result, change, options, &forced)?;
         raise_ir_version(&mut result);
         // A copy of a function has the errors of the function, at another place.
@@ -358,10 +359,12 @@ fn attempt(
         Change::Narrow(half) => {
             interrupt.check()?;
             counters = index::keep(model, &types, &functions, &mut kept);
+            interrupt.check()?;
             let losses = constants(model, &types, half, options)?;
             imprecise = precision::keep(model, half, &losses, &mut kept);
             interrupt.check()?;
             let ranges = range::keep(model, half, options, &losses, &mut kept);
+            interrupt.check()?;
             between::keep(model, &types, half, options.registry, &mut kept);
             (losses, ranges)
         }
@@ -381,9 +384,13 @@ fn attempt(
             ApplyError::Tensor(tensor, reason) => NarrowError::Weight { tensor, reason },
         })?;
     interrupt.check()?;
+    // What is not needed any more takes time to free, too.
+    drop((choice, types, functions));
+    interrupt.check()?;
     model.verify().map_err(|faults| {
         NarrowError::Invalid(faults.first().map(ToString::to_string).unwrap_or_default())
     })?;
+    interrupt.check()?;
     Ok(done)
 }
 
@@ -519,6 +526,7 @@ fn choose(
     };
     interrupt.check()?;
     let done = summary(&slots, &is_narrow, &choice, losses);
+    interrupt.check()?;
     Ok((choice, done))
 }
 

@@ -94,6 +94,7 @@ fn out_of_range(
         run_sample(&evaluator, samples, index).map_err(SampleFailure::reason)?;
     }
     drop(evaluator);
+    options.execution.interrupt.check().map_err(|stopped| stopped.to_string())?;
     let (nodes, inputs) =
         (watch.nodes.into_inner().unwrap_or_default(), watch.inputs.into_inner().unwrap_or_default());
     let mut found = OutOfRange::default();
