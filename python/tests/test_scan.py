@@ -512,21 +512,20 @@ def test_a_process_serves_many_files_and_is_replaced(model, no_processes):
 
 
 @linux
-def test_a_file_that_ends_its_process_has_a_row(tmp_path, model, no_processes):
+def test_a_file_that_needs_too_much_memory_has_a_row(tmp_path, model, no_processes):
     path, memory = tmp_path / "bomb.onnx", 150 << 20
     path.write_bytes(corpus.bomb(1_000_000))
     paths = [model, path, model, path, model]
     columns = ox.scan_many(paths, threads=2, isolate=True, memory=memory).to_dict()
     assert columns["path"] == [str(path) for path in paths]
     assert columns["ok"] == [True, False, True, False, True]
-    assert columns["stage"] == ["done", "process", "done", "process", "done"]
-    assert columns["error_code"][1] == "ProcessError"
-    assert columns["error"][1].startswith("the process ended by SIGABRT")
+    assert columns["stage"] == ["done", "read", "done", "read", "done"]
+    assert "memory" in columns["error"][1]
     # The map of a large file takes no memory.
     large(tmp_path / "large.onnx", 20 << 30)
     assert ox.scan(tmp_path / "large.onnx", isolate=True, memory=memory)["ok"]
-    [limit] = [process.memory for process in _isolation._idle.processes if process.memory == memory]
-    assert limit == memory and ox.scan(path, isolate=True, memory=memory)["stage"] == "process"
+    assert memory in [process.memory for process in _isolation._idle.processes]
+    assert ox.scan(path, isolate=True, memory=memory)["stage"] == "read"
 
 
 

@@ -2,7 +2,7 @@
 //!
 //! Everything public is in the Python package `onnxkit`, whose modules call this one. One file for each kind of object or
 //! question: `model`, `graph`, `node`, `value` and `attr` are handles, `tensor`, `dtype` and `types` are data, `inspect`,
-//! `change`, `formats`, `quantize`, `run` and `passes` are work on whole models, `rows` is work on files of unknown origin. `load` and `save` are files, `command` is the command, `work` is how long work is done, `fault` how errors are raised, `json`
+//! `change`, `formats`, `quantize`, `run` and `passes` are work on whole models, `rows` is work on files of unknown origin. `load` and `save` are files, `command` is the command, `work` is how long work is done, `fault` how errors are raised, `reserve` what happens when memory is refused, `json`
 //! how reports become objects, `buffer` is shared memory, and `table` and `arrow` are columns.
 #![deny(unsafe_code)]
 #![allow(
@@ -30,6 +30,7 @@ mod model;
 mod node;
 mod passes;
 mod quantize;
+mod reserve;
 mod rows;
 mod run;
 mod save;
@@ -88,6 +89,8 @@ mod _core {
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::PyModuleMethods as _;
 
+        // Where there is no memory for it, the first call says so.
+        let _ = crate::reserve::require();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

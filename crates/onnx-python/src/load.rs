@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 use crate::fault::{Fault, Outcome, findings};
 use crate::json::to_py;
 use crate::model::Model;
+use crate::reserve;
 use crate::work::Work;
 
 /// How files are read: mapped ones end the process if another program shortens them, copies cost memory.
@@ -35,6 +36,7 @@ pub(crate) fn load(
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Model> {
     let work = Work::of(options)?;
+    reserve::begin(0);
     let loaded = work.run(py, |execution| {
         let loaded = load_any(&path, read_mode(mapped), execution)
             .map_err(|error| load_fault(&error, &path.display().to_string()))?;
@@ -94,6 +96,7 @@ pub(crate) fn loads(
 ) -> PyResult<Model> {
     let bytes = crate::buffer::bytes_of(contents)?;
     let work = Work::of(options)?;
+    reserve::begin(0);
     let (model, data, repaired) = work.run(py, |execution| {
         let data = match &data_dir {
             Some(folder) => source_in(folder, mapped, execution)?,
@@ -115,6 +118,7 @@ pub(crate) fn decode_findings<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let bytes = crate::buffer::bytes_of(contents)?;
+    reserve::begin(0);
     let found = Work::of(options)?.run(py, |execution| {
         let options = DecodeOptions::default().with_execution(execution.clone());
         let decoded = decode(bytes, &options).map_err(|error| decode_fault(&error))?;
@@ -146,6 +150,7 @@ pub(crate) fn parse(
     element_counts: bool,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Model> {
+    reserve::begin(0);
     let model = Work::of(options)?.run(py, |execution| parsed(text.as_bytes(), element_counts, execution))?;
     Ok(Model::new(model, Arc::new(FileSource::nowhere()), None))
 }

@@ -24,6 +24,7 @@ use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
 use crate::json::to_py;
 use crate::load::parse;
+use crate::reserve;
 use crate::save::{Form, warn, write};
 use crate::table;
 use crate::work::Work;
@@ -152,6 +153,9 @@ impl Model {
             let mut inner = self.inner.write_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             if inner.is_broken {
                 Ok(Err(broken()))
+            } else if let Err(refused) = reserve::require_for(inner.model.node_count()) {
+                // Many short edits would use up what is left.
+                Ok(Err(refused))
             } else {
                 inner.count_edit();
                 self.moment.fetch_add(1, Ordering::AcqRel);
@@ -169,6 +173,7 @@ impl Model {
     /// The model as it is now.
     pub(crate) fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
         self.read(py, |inner| {
+            reserve::begin(inner.model.node_count());
             Ok(Snapshot {
                 model: Arc::clone(&inner.model),
                 data: of_one_call(&inner.data),

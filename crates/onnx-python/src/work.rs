@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyMapping};
 
 use crate::fault::{Fault, Outcome, bug};
+use crate::reserve;
 
 /// Signals are looked for this often.
 const POLL: Duration = Duration::from_millis(20);
@@ -67,6 +68,8 @@ fn timeout(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
 #[derive(Default)]
 struct Ending {
     is_ended: AtomicBool,
+    /// Whether memory was refused.
+    is_short: AtomicBool,
     exception: Mutex<Option<PyErr>>,
     /// When signals were last looked for, and when progress was last reported, in milliseconds.
     polled: AtomicU64,
@@ -83,6 +86,12 @@ impl Ending {
 
     fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Acquire)
+    }
+
+    /// The exception that ended the work, if something other than a deadline did.
+    fn exception(&self) -> Option<PyErr> {
+        let raised = self.exception.lock().unwrap_or_else(PoisonError::into_inner).take();
+        raised.or_else(|| self.is_short.load(Ordering::Acquire).then(|| reserve::refused().into()))
     }
 }
 
@@ -158,12 +167,13 @@ impl Work {
         py: Python<'_>,
         work: impl FnOnce(&Execution) -> Outcome<T> + Send,
     ) -> PyResult<T> {
+        reserve::require()?;
         let timeout = self.timeout;
         let (execution, ending) = self.execution();
         let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&execution))));
         if ending.is_ended() {
-            let exception = ending.exception.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return Err(exception.unwrap_or_else(|| {
+            drop(result);
+            return Err(ending.exception().unwrap_or_else(|| {
                 let seconds = timeout.unwrap_or_default().as_secs_f64();
                 Fault::new("Stopped", format!("the work was stopped after {seconds} s, as `timeout` says"))
                     .into()
@@ -181,13 +191,12 @@ impl Work {
         py: Python<'_>,
         work: impl FnOnce(&Execution) -> T + Send,
     ) -> PyResult<T> {
+        reserve::require()?;
         let (execution, ending) = self.execution();
         let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&execution))));
-        let exception = ending.exception.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match (exception, result) {
-            (Some(exception), _) => Err(exception),
-            (None, Ok(result)) => Ok(result),
-            (None, Err(panic)) => Err(bug(&*panic)),
+        match ending.exception() {
+            Some(exception) => Err(exception),
+            None => result.map_err(|panic| bug(&*panic)),
         }
     }
 
@@ -233,8 +242,13 @@ impl Work {
             if timeout.is_some_and(|timeout| now >= timeout) {
                 shared.end(None);
             }
+            if reserve::is_short() {
+                shared.is_short.store(true, Ordering::Release);
+                shared.end(None);
+            }
             // Python runs handlers of signals in the thread that called; in others there is nothing to look for.
             if std::thread::current().id() == caller && is_due(&shared.polled, now, POLL) {
+                reserve::follow();
                 Python::attach(|py| py.check_signals().unwrap_or_else(|error| shared.end(Some(error))));
             }
             shared.is_ended()

@@ -14,6 +14,7 @@ pub(super) const UNSAFE_MODULES: &[(&str, &str)] = &[
     ),
     ("crates/onnx-python/src/arrow.rs", "tables are handed over through an interface of C"),
     ("crates/onnx-python/src/buffer.rs", "Python and the library share memory through an interface of C"),
+    ("crates/onnx-python/src/reserve.rs", "an allocator is an unsafe trait; it calls that of the system"),
     ("crates/onnx-wasm/src/exports.rs", "a page passes addresses that it got from the library"),
     (
         "crates/onnx-wasm/src/host.rs",
@@ -34,6 +35,7 @@ const ALLOWED_STATE: &[(&str, &str)] = &[
         "the maps of the process, so that no pages of other memory are given back",
     ),
     ("crates/onnx-compose/src/target.rs", "what the targets of the crate say, read once and never changed"),
+    ("crates/onnx-python/src/reserve.rs", "the allocator of the process"),
     ("crates/onnx-rewrite/src/rule_set.rs", "the rules of the crate, read once and never changed"),
     ("crates/onnx-schema/src/lib.rs", "the names that ONNX knows, of which every interner is a copy"),
 ];
