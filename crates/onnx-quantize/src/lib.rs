@@ -65,8 +65,8 @@ mod weights;
 
 pub use activations::{
     Budget, CalibrateError, Calibrated, CalibratedError, Calibration, Correction, Method, QuantizedValue,
-    Ranges, RangesError, StaticOptions, StaticReport, StayReason, calibrate, losses, quantize_calibrated,
-    quantize_static,
+    Ranges, RangesError, StaticOptions, StaticReport, StayReason, activation_in_range, calibrate, losses,
+    quantize_calibrated, quantize_static,
 };
 pub use forms::{
     BlockOptions, DynamicOptions, DynamicReport, OperatorForm, quantize_blocks, quantize_dynamic,

@@ -3,6 +3,7 @@
 mod args;
 mod engine;
 mod pairing;
+mod quantized;
 mod show;
 mod table;
 
@@ -101,7 +102,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     }
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;
-    let paired = pairing::pair(&a, &mut b, args)?;
+    let paired = pairing::pair(&a, &mut b, &registry, args)?;
     progress.aside(|| paired.describe(args, out));
     let unmatched = pairing::unmatched(&a, &b, &given);
     progress.aside(|| unmatched.warn(&a, &b, out));

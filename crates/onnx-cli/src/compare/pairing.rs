@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use onnx_diff::{CorrespondingValues, DiffOptions, corresponding_values};
 use onnx_ir::{Model, NodeId, ValueId};
+use onnx_schema::Registry;
 use onnx_types::tensor::NoData;
 
-use super::CompareArgs;
+use super::{CompareArgs, quantized};
 use crate::exit::Failure;
 use crate::input::Loaded;
 use crate::output::{Out, shown};
-use crate::run::{Given, missing, name};
+use crate::run::{Given, eval_options, missing, name};
 use crate::size;
 
 /// The least number of values with one name that decides whether names are of one origin.
@@ -62,7 +63,12 @@ impl Paired {
 }
 
 /// Gives values of the second model the names of the values of the first one that they are compared with.
-pub(super) fn pair(a: &Loaded, b: &mut Loaded, args: &CompareArgs) -> Result<Paired, Failure> {
+pub(super) fn pair(
+    a: &Loaded,
+    b: &mut Loaded,
+    registry: &Registry,
+    args: &CompareArgs,
+) -> Result<Paired, Failure> {
     let mut pairs: Vec<(ValueId, String)> = Vec::new();
     for text in &args.map {
         let (old, new) = mapped(&a.model, &b.model, text)?;
@@ -83,13 +89,21 @@ pub(super) fn pair(a: &Loaded, b: &mut Loaded, args: &CompareArgs) -> Result<Pai
         let found = Search { a, b, given: &pairs, renamed: &renamed }.found()?;
         paired.by_structure = found.len();
         pairs.extend(found);
-        // Names that are accidental denote no counterpart.
-        let found = match paired.accidental {
-            Some(_) => Vec::new(),
-            None => dequantized(&a.model, &b.model, &shared, &pairs),
-        };
-        paired.dequantized = found.len();
-        pairs.extend(found);
+        let sources = (a.source()?, b.source()?);
+        let run = |loaded: &Loaded| eval_options(&loaded.execution, 0, registry, args.threads);
+        let mut found = quantized::Search {
+            a: &a.model,
+            b: &b.model,
+            run_a: &run(a).with_data(&sources.0),
+            run_b: &run(b).with_data(&sources.1),
+            given: &pairs,
+            renamed: &renamed,
+        }
+        .found()?;
+        found.dequantize(&mut b.model)?;
+        paired.by_structure += found.floats.len();
+        paired.dequantized = found.dequantized.len();
+        pairs.extend(found.floats.into_iter().chain(found.dequantized));
     }
     let model = &mut b.model;
     paired.names = pairs.iter().map(|(value, _)| (*value, name(model, *value).to_owned())).collect();
@@ -120,44 +134,17 @@ fn accidental(a: &Model, b: &Model, shared: &[(ValueId, ValueId)]) -> Option<(us
     (compared.len() >= LEAST && equal.saturating_mul(2) < compared.len()).then_some((compared.len(), equal))
 }
 
-fn outputs(model: &Model) -> HashSet<ValueId> {
+pub(super) fn outputs(model: &Model) -> HashSet<ValueId> {
     model.graph(model.main_graph()).outputs().iter().map(|output| output.value()).collect()
 }
 
-/// The values of the second model that stand behind a quantization for values of the first one with the name of what is quantized:
-/// quantizers remove a `Relu` that the range of the quantized value does, so only the value behind it has its elements.
-fn dequantized(
-    a: &Model,
-    b: &Model,
-    shared: &[(ValueId, ValueId)],
-    pairs: &[(ValueId, String)],
-) -> Vec<(ValueId, String)> {
-    let taken: HashSet<ValueId> = pairs.iter().map(|(value, _)| *value).collect();
-    let names: HashSet<&str> = values(a).map(|value| name(a, value)).collect();
-    let (outputs, mut found) = (outputs(b), Vec::new());
-    for &(one, two) in shared {
-        if taken.contains(&two) || is_quantized(a, one) || !is_quantized(b, two) {
-            continue;
-        }
-        let quantized = b.node_uses(two).first().and_then(|(node, _)| b.node(*node).output(0));
-        let users = quantized.map(|value| b.node_uses(value)).unwrap_or_default();
-        let back = users.iter().find(|(node, index)| *index == 0 && is_op(b, *node, "DequantizeLinear"));
-        let behind = back.and_then(|(node, _)| b.node(*node).output(0));
-        let behind = behind.filter(|value| !outputs.contains(value) && !names.contains(name(b, *value)));
-        found.extend(
-            behind.filter(|value| !taken.contains(value)).map(|value| (value, name(a, one).to_owned())),
-        );
-    }
-    found
-}
-
 /// Whether nodes read a value only to quantize it.
-fn is_quantized(model: &Model, value: ValueId) -> bool {
+pub(super) fn is_quantized(model: &Model, value: ValueId) -> bool {
     let users = model.node_uses(value);
     !users.is_empty() && users.iter().all(|(node, _)| is_op(model, *node, "QuantizeLinear"))
 }
 
-fn is_op(model: &Model, node: NodeId, op: &str) -> bool {
+pub(super) fn is_op(model: &Model, node: NodeId, op: &str) -> bool {
     let record = model.node(node);
     model.str(record.op()) == op && matches!(model.str(record.domain()), "" | "com.microsoft")
 }
@@ -186,7 +173,7 @@ fn mapped(a: &Model, b: &Model, text: &str) -> Result<(ValueId, String), Failure
     }))
 }
 
-fn values(model: &Model) -> impl Iterator<Item = ValueId> + '_ {
+pub(super) fn values(model: &Model) -> impl Iterator<Item = ValueId> + '_ {
     model.definitions(model.main_graph())
 }
 

@@ -400,6 +400,95 @@ fn values_are_compared_behind_their_quantization() {
     run.says("1 value of the second model is compared behind DequantizeLinear");
 }
 
+/// The range of the quantized numbers does what an activation does: they stand for its result, not for its operand.
+#[test]
+fn quantized_numbers_stand_for_the_result_of_an_activation_that_is_left_out() {
+    let pair = |from: &str, to: &str| {
+        format!("{to}_q = QuantizeLinear ({from}, s, z) {to} = DequantizeLinear ({to}_q, s, z)")
+    };
+    let cases = [
+        // As this command writes it: the operand keeps its name.
+        ("Relu (c)", "s = {0.00390625}, uint8 z = {0}", pair("c", "d"), "r"),
+        ("Relu (c)", "s = {0.0078125}, int8 z = {-128}", pair("c", "d"), "r"),
+        ("Clip (c, low, high)", "s = {0.001953125}, uint8 z = {0}", pair("c", "d"), "r"),
+        // The range has numbers that the activation does not give, or the activation is not left out.
+        ("Relu (c)", "s = {0.0078125}, uint8 z = {128}", pair("c", "d"), "c"),
+        ("Clip (c, low, high)", "s = {0.00390625}, uint8 z = {0}", pair("c", "d"), "c"),
+        ("LeakyRelu (c)", "s = {0.0078125}, uint8 z = {128}", pair("c", "d"), "c"),
+        ("Relu (c)", "s = {0.00390625}, uint8 z = {0}", pair("c", "e") + " d = Relu (e)", "c"),
+    ];
+    for (activation, parameters, quantized, counterpart) in cases {
+        let limits = "float low = {0}, float high = {0.5}";
+        let folder = folder(
+            &format!(
+                "(float[N] x) => (float[N] y) <{limits}> {{ c = Sin (x) r = {activation} y = Neg (r) }}"
+            ),
+            &format!(
+                "(float[N] x) => (float[N] y) <float {parameters}> {{ c = Sin (x) {quantized} y = Neg (d) }}"
+            ),
+        );
+        let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --all --set N=8 --format json").json();
+        let values = run["result"]["runs"][0]["values"].as_array().unwrap();
+        let names: Vec<&str> = values.iter().filter_map(|value| value["name"].as_str()).collect();
+        assert!(names.contains(&counterpart), "{activation} {parameters}: {names:?}");
+        let is_folded = counterpart == "r";
+        assert_eq!(names.contains(&"c"), is_folded || counterpart == "c", "{activation}: {names:?}");
+        for value in values.iter().filter(|value| is_folded && value["name"] != "y") {
+            let distance = value["max_abs"].as_f64().unwrap();
+            assert!(distance < 0.005, "{activation} {parameters}: {value}");
+        }
+    }
+}
+
+/// Values that only operators of quantized numbers read are compared, too; names that are lost are no obstacle.
+#[test]
+fn values_between_quantized_operators_are_compared() {
+    let a =
+        "(float[1,1,4,4] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {0.5}, float[1,1,1,1] v = {-0.25}> {
+        c = Conv (x, w) r = Relu (c) m = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r) y = Conv (m, v)
+    }";
+    let weights = "float s = {0.0078125}, uint8 z = {0}, float t = {0.0078125}, uint8 o = {128}, float u = {0.03125},
+        uint8[1,1,1,1] w_q = {192}, uint8[1,1,1,1] v_q = {96}";
+    let folder = folder(
+        a,
+        &format!(
+            "(float[1,1,4,4] x) => (float[1,1,2,2] y) <{weights}> {{
+                x_q = QuantizeLinear (x, u, o)
+                r_quantized = QLinearConv (x_q, u, o, w_q, t, o, s, z)
+                k = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r_quantized)
+                y_q = QLinearConv (k, s, z, v_q, t, o, t, o)
+                y = DequantizeLinear (y_q, t, o)
+            }}"
+        ),
+    );
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --all --atol 0.02").exits(0);
+    run.says("2 values of the second model are compared behind DequantizeLinear");
+    for name in ["  r  float[1,1,4,4]", "  m  float[1,1,2,2]"] {
+        assert!(run.out.contains(name), "{}", run.out);
+    }
+    // Pairs, with other names: weights tell which convolution it is.
+    folder.put(
+        "b.onnxtxt",
+        format!(
+            "{HEAD} g (float[1,1,4,4] x) => (float[1,1,2,2] y) <{weights}> {{
+                w1 = DequantizeLinear (w_q, t, o)
+                n1 = Conv (x, w1)
+                n2 = QuantizeLinear (n1, s, z)
+                n3 = DequantizeLinear (n2, s, z)
+                n4 = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (n3)
+                n5 = QuantizeLinear (n4, s, z)
+                n6 = DequantizeLinear (n5, s, z)
+                v1 = DequantizeLinear (v_q, t, o)
+                y = Conv (n6, v1)
+            }}"
+        ),
+    );
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --all --atol 0.02").exits(0);
+    for name in ["  c  float[1,1,4,4]", "  r  float[1,1,4,4]", "  m  float[1,1,2,2]"] {
+        assert!(run.out.contains(name), "{}", run.out);
+    }
+}
+
 /// A truth value is not a number: it differs, and not by an amount.
 #[test]
 fn masks_have_no_distances() {

@@ -7,12 +7,12 @@ use onnx_compose::Scales;
 use onnx_ir::{AttrValue, Def, Model, Node, NodeId, Position, Use, User, ValueId};
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
-use onnx_types::tensor::{Tensor, TensorError};
+use onnx_types::tensor::{DataSource, Tensor, TensorError};
 
 use super::StaticOptions;
 use super::biases::{Biases, quantized};
 use super::parameters::Parameters;
-use super::plan::{Candidate, Plan, bounds, is_scaled};
+use super::plan::{Candidate, Plan, activation, bounds, is_scaled};
 use crate::edits::{add_constant, erase_unused_initializers};
 use crate::weights::{
     Format, Layout, QuantizeError, Quantized, QuantizedWeight, dense_constant, quantize, quantize_with,
@@ -81,11 +81,7 @@ pub(crate) fn apply(
         let Some((scale, zero)) = parameters.of(plan, value) else { continue };
         let mut is_made = model.value(value).producer().is_some_and(|node| makers.contains(&node));
         if let Some(&(activation, operand)) = plan.folds.get(&value) {
-            // Numbers beyond the bounds are beyond the range, too.
-            let (low, high) = ((to.low - zero) * scale, (to.high - zero) * scale);
-            let (least, greatest) =
-                bounds(model, activation, options.data).unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
-            if low >= least - scale * 0.5 && high <= greatest + scale * 0.5 {
+            if is_in_range(model, activation, (to, scale, zero), options.data) {
                 cx.pair(model, value, &uses, true, operand)?;
                 model.erase_node(activation)?;
                 cx.done.folded += 1;
@@ -97,6 +93,38 @@ pub(crate) fn apply(
     }
     erase_unused_initializers(model);
     Ok(cx.done)
+}
+
+/// Returns `true` if the range of a quantized type does what an activation does: numbers beyond the bounds of the activation are beyond the
+/// range, too.
+fn is_in_range(
+    model: &Model,
+    activation: NodeId,
+    (format, scale, zero): (&Format, f32, f32),
+    data: &dyn DataSource,
+) -> bool {
+    let (low, high) = ((format.low - zero) * scale, (format.high - zero) * scale);
+    let (least, greatest) = bounds(model, activation, data).unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+    low >= least - scale * 0.5 && high <= greatest + scale * 0.5
+}
+
+/// The result of the `Relu` or `Clip` behind a value that the range of a quantized type, with this scale and zero point, does too, so that
+/// a quantizer can leave it out: the quantized numbers of the value are those of the result. `None` if the value has other users, or the
+/// range has numbers that the activation does not give.
+///
+/// # Panics
+///
+/// Panics if the value is not of this model or was erased.
+#[must_use]
+pub fn activation_in_range(
+    model: &Model,
+    value: ValueId,
+    (elem, scale, zero): (ElemType, f32, f32),
+    data: &dyn DataSource,
+) -> Option<ValueId> {
+    let (node, result) = activation(model, value)?;
+    let format = Format::of(elem)?;
+    is_in_range(model, node, (&format, scale, zero), data).then_some(result)
 }
 
 /// The operands of the nodes of a plan.

@@ -25,6 +25,7 @@ use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{ElemType, Execution};
 
+pub use self::apply::activation_in_range;
 use self::apply::{Applied, apply};
 use self::biases::Biases;
 use self::calibrate::Runs;
