@@ -210,3 +210,36 @@ fn random_selectors_end() {
     assert!(resolved > 500, "{resolved}");
     let _ = Selectors::new(&model);
 }
+
+/// Operators of other domains have their domain in patterns: the candidates do, and each denotes something.
+#[test]
+fn candidates_name_the_domain_of_an_operator() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1, "ai.onnx.ml": 3]>
+    g (float[N, 4] x) => (float[N, 4] y) {
+       ZipMap = com.microsoft.FusedMatMul <alpha = 2.0> (x, x)
+       a = com.microsoft.FusedMatMul <alpha = 2.0> (ZipMap, x)
+       b = ai.onnx.ml.ZipMap (a)
+       y = Relu (b)
+    }"#;
+    let model = parsed(text);
+    let facts = ModelFacts::new(&model);
+    let selection = Selection::new(&facts);
+    for (text, candidate) in [
+        ("FusedMatMul()", "com.microsoft.FusedMatMul()"),
+        ("FusedMatMul", "com.microsoft.FusedMatMul()"),
+        ("FusedMatMull()", "com.microsoft.FusedMatMul()"),
+        ("com.microsoft::FusedMatMul()", "com.microsoft.FusedMatMul()"),
+        ("com.microsft.FusedMatMul()", "com.microsoft.FusedMatMul()"),
+        ("FusedMatMul<alpha=2.0>()", "com.microsoft.FusedMatMul<alpha=2.0>()"),
+        ("FusedMatMul<alpha=3.0>()", "com.microsoft.FusedMatMul()"),
+        ("down(FusedMatMul(), 1)", "down(com.microsoft.FusedMatMul(), 1)"),
+        ("FusedMatMul() -> ZipMap()", "com.microsoft.FusedMatMul() -> ai.onnx.ml.ZipMap()"),
+        ("ZipMap()", "ai.onnx.ml.ZipMap()"),
+        ("ai.onnx.ml::ZipMap()", "ai.onnx.ml.ZipMap()"),
+        ("ai.onnx::Relu()", "Relu()"),
+        ("Rellu()", "Relu()"),
+    ] {
+        assert_eq!(selection.candidates(text), [candidate], "{text}");
+        assert!(!selection.elements(candidate).unwrap().is_empty(), "{candidate}");
+    }
+}

@@ -44,7 +44,9 @@ pub(super) fn show(args: &ShowArgs, registry: &Registry, out: &mut Out) -> Resul
 /// All schemas of the operator that is meant.
 fn find(args: &ShowArgs, registry: &Registry) -> Result<Vec<DeclaredSchema>, Failure> {
     let (mut wanted, mut op) = (args.domain.as_deref(), args.op.as_str());
-    if let Some((domain, name)) = op.rsplit_once('.').filter(|_| wanted.is_none()) {
+    // `domain.Op`, or as diagnostics have it: `domain::Op`.
+    let parts = op.rsplit_once("::").or_else(|| op.rsplit_once('.'));
+    if let Some((domain, name)) = parts.filter(|_| wanted.is_none()) {
         (wanted, op) = (Some(domain), name);
     }
     let domains = match wanted {

@@ -1,5 +1,7 @@
 //! Selectors that may have been meant by one that denotes nothing.
 
+use std::collections::HashSet;
+
 use onnx_ir::{Model, NodeId};
 
 use crate::{Element, Selector, Selectors};
@@ -47,11 +49,16 @@ pub(super) fn near(model: &Model, selectors: &Selectors<'_>, text: &str) -> Vec<
         .filter(|(_, name)| !name.is_empty())
         .take(MAX_NAMES)
         .collect();
-    let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
-    if nodes.any(|node| model.str(model.node(node).op()) == text) {
-        return vec![format!("{text}()")];
+    let known = operators(model);
+    let meant = same_operator(&known, text);
+    if !meant.is_empty() {
+        return meant.iter().map(|name| format!("{name}()")).collect();
     }
-    if let Some(spelled) = spelled(model, text) {
+    let spelled = with_operators(selectors, &known, text);
+    if !spelled.is_empty() {
+        return spelled;
+    }
+    if let Some(spelled) = with_attributes(model, &known, text) {
         return vec![spelled];
     }
     let scope = text.trim_end_matches('/');
@@ -113,14 +120,113 @@ fn of_similar_paths(named: &[(Element, &str)], text: &str) -> Vec<Element> {
     scored.into_iter().filter(|(score, _)| *score == best).map(|(_, element)| element).take(MAX).collect()
 }
 
-/// A pattern with the operator, the attribute or the function that one of nearly this spelling may mean.
-fn spelled(model: &Model, text: &str) -> Option<String> {
+/// The operators of a model as patterns have them: with their domain, except those of ONNX.
+fn operators(model: &Model) -> Vec<String> {
+    let (mut known, mut seen) = (Vec::new(), HashSet::new());
+    let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph)).take(MAX_NAMES);
+    for record in nodes.map(|node| model.node(node)) {
+        if seen.insert((record.domain(), record.op())) {
+            known.push(operator(model.str(record.domain()), model.str(record.op())));
+        }
+    }
+    known
+}
+
+fn operator(domain: &str, op: &str) -> String {
+    if domain.is_empty() { op.to_owned() } else { format!("{domain}.{op}") }
+}
+
+/// The name of an operator without its domain.
+fn bare(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, op)| op)
+}
+
+/// The operators with this name in any domain, or with the domain before `::`, as other outputs write it.
+fn same_operator<'k>(known: &'k [String], name: &str) -> Vec<&'k str> {
+    let dotted = name.replace("::", ".");
+    let dotted = dotted.strip_prefix("ai.onnx.").filter(|op| !op.contains('.')).unwrap_or(&dotted);
+    let known = || known.iter().map(String::as_str);
+    if let Some(same) = known().find(|known| *known == dotted) {
+        return vec![same];
+    }
+    let is_same = |known: &&str| !name.contains(['.', ':']) && bare(known) == name;
+    known().filter(is_same).take(MAX).collect()
+}
+
+/// The operators that a name may mean; none if there is one of this name.
+fn meant<'k>(known: &'k [String], name: &str) -> Vec<&'k str> {
+    if known.iter().any(|known| known == name) {
+        return Vec::new();
+    }
+    let same = same_operator(known, name);
+    if !same.is_empty() {
+        return same;
+    }
+    let all = || known.iter().map(String::as_str);
+    let near = onnx_schema::nearest(name, all()).or_else(|| {
+        let near = onnx_schema::nearest(bare(name), all().map(bare))?;
+        all().find(|known| bare(known) == near)
+    });
+    if near.is_some() {
+        return near.into_iter().collect();
+    }
+    // A part of a name: `SVM` of `SVMRegressor`.
+    let part = bare(name).to_lowercase();
+    let has_part = |known: &&str| bare(known).to_lowercase().contains(&part);
+    let is_long = part.chars().count() >= LEAST_PART;
+    all().filter(|known| is_long && has_part(known)).take(MAX).collect()
+}
+
+/// The words of a selector that are names of operators: those before parentheses and attributes that are not functions.
+fn calls(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    for (end, _) in text.match_indices(['(', '<']) {
+        let before = text.get(..end).unwrap_or_default();
+        let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.' | ':');
+        let start = before.trim_end_matches(is_part).len();
+        let word = before.get(start..).unwrap_or_default();
+        if !word.is_empty() && !Selector::FUNCTIONS.contains(&word) {
+            found.push((start, word));
+        }
+    }
+    found
+}
+
+/// The selector with the operators that those which the model does not have may mean. Each result denotes something.
+fn with_operators(selectors: &Selectors<'_>, known: &[String], text: &str) -> Vec<String> {
+    let unknown: Vec<(usize, &str, Vec<&str>)> =
+        calls(text).into_iter().map(|(start, word)| (start, word, meant(known, word))).collect();
+    let denotes = |text: &str| {
+        let found = Selector::parse(text).ok().and_then(|selector| selectors.elements(&selector).ok());
+        found.is_some_and(|found| !found.is_empty())
+    };
+    let most = unknown.iter().map(|(.., meant)| meant.len()).max().unwrap_or_default();
+    let mut found: Vec<String> = Vec::new();
+    for choice in 0..most {
+        let mut spelled = text.to_owned();
+        for (start, word, meant) in unknown.iter().rev() {
+            if let Some(new) = meant.get(choice).or(meant.first()) {
+                spelled.replace_range(*start..*start + word.len(), new);
+            }
+        }
+        found.extend(Some(spelled).filter(|spelled| denotes(spelled)));
+    }
+    if found.is_empty() {
+        // The rest of the selector denotes nothing with the operator, either.
+        let names = unknown.iter().flat_map(|(.., meant)| meant);
+        found = names.map(|name| format!("{name}()")).take(MAX).collect();
+    }
+    found
+}
+
+/// A pattern with the attribute or the function that one of nearly this spelling may mean.
+fn with_attributes(model: &Model, operators: &[String], text: &str) -> Option<String> {
     let (op, rest) = text.split_at(text.find(['(', '<'])?);
     let nodes = || model.all_graphs().flat_map(|graph| model.nodes(graph)).take(MAX_NAMES);
-    let op_of = |node: NodeId| model.str(model.node(node).op());
-    if !nodes().any(|node| op_of(node) == op) {
-        let near = onnx_schema::nearest(op, nodes().map(op_of))?;
-        return Some(format!("{near}{rest}")).filter(|text| Selector::parse(text).is_ok());
+    let op_of =
+        |node: NodeId| operator(model.str(model.node(node).domain()), model.str(model.node(node).op()));
+    if !operators.iter().any(|known| known == op) {
+        return None;
     }
     let (attributes, operands) = match rest.strip_prefix('<') {
         Some(rest) => rest.split_once('>')?,
