@@ -21,7 +21,7 @@ use crate::number_formats;
 use crate::ops::documents;
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
-use crate::precondition::{require_valid, require_valid_nodes};
+use crate::precondition::{require_valid, require_valid_nodes, warn_of_type_errors};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
 use crate::versions::{self, Item, Setting, Versions, Wanted};
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     }
     if !args.number_format.is_requested() {
         let shown = args.input.severity.caps().unwrap_or(change::TEXT_CAPS);
-        progress.aside(|| report_versions(&loaded, &versions, (is_plan, args.keep_going), shown, out))?;
+        progress.aside(|| report_versions((&loaded, &args.input_file), &versions, (is_plan, args.keep_going), shown, out))?;
     }
     if is_plan && versions.found.is_empty() {
         planned(&mut loaded, args, (&versions, assumes_positive, setting), &progress, out)?;
@@ -141,7 +141,7 @@ fn refuse_idle(args: &ConvertArgs) -> Result<(), Failure> {
 
 /// Tells what is done for each operator set, and what prevents it.
 fn report_versions(
-    loaded: &Loaded,
+    (loaded, input): (&Loaded, &Path),
     versions: &Versions,
     (is_plan, is_partial): (bool, bool),
     shown: Caps,
@@ -162,6 +162,8 @@ fn report_versions(
         out.findings(&few, &options);
         versions.help().into_iter().for_each(|help| out.help(help));
     }
+    let type_errors = versions.sets.iter().map(|(_, plan)| plan.type_errors).max().unwrap_or_default();
+    warn_of_type_errors(type_errors, input, out);
     let mut found = versions.found.clone();
     found.merge(loaded.findings.clone());
     if versions.sets.is_empty() || out.is_for_people() {
@@ -169,7 +171,7 @@ fn report_versions(
     }
     out.result_kind("convert/1", "models");
     let sets: Vec<&Item> = versions.sets.iter().map(|(item, _)| item).collect();
-    let item = serde_json::json!({ "name": loaded.name, "sets": sets });
+    let item = serde_json::json!({ "name": loaded.name, "sets": sets, "type_errors": type_errors });
     let item = JsonText::of(&item)?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, vec![item])
 }

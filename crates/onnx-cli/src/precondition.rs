@@ -1,6 +1,7 @@
 //! The precondition of commands that depend on what nodes compute: that the nodes are valid in the imported versions.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use onnx_check::{CheckOptions, ExternalFiles, check, invalid_nodes};
 use onnx_diag::render::text;
@@ -13,8 +14,10 @@ use onnx_types::{ElemType, Type, TypeKind};
 
 use crate::args::SeverityArgs;
 use crate::exit::Failure;
-use crate::input::Loaded;
+use crate::input::{Loaded, is_stdin};
 use crate::output::{Colours, Out};
+use crate::size::plural;
+use crate::spelling::quoted;
 use crate::weights::external_locations;
 use crate::{report, tensors};
 
@@ -96,6 +99,18 @@ fn in_cycles(loaded: &Loaded, registry: &Registry) -> Sink {
     }
     report::select(model, &mut sink);
     sink
+}
+
+/// Warns of errors that inference found in a model that is changed in spite of them.
+pub(crate) fn warn_of_type_errors(count: u64, input: &Path, out: &Out) {
+    if count > 0 {
+        let errors = plural(count, "error");
+        let model = if is_stdin(input) { "MODEL".into() } else { quoted(&input.to_string_lossy()) };
+        out.warning(
+            &format!("inference finds {errors} in the types of the model, which the result has, too"),
+            Some(&format!("`onnx check {model}` lists them with their repairs")),
+        );
+    }
 }
 
 /// Whether a rule is about declared types and shapes of results, which state nothing about the nodes.

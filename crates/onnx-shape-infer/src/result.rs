@@ -289,6 +289,13 @@ impl Inference {
         &self.findings
     }
 
+    /// Number of errors among the [findings](Self::findings). Exceeded limits are none: they are not defects of the model.
+    #[must_use]
+    pub fn error_count(&self) -> u64 {
+        let limits = self.findings.rule_counts().find(|count| *count.rule == LIMIT);
+        self.findings.counts().errors.saturating_sub(limits.map_or(0, |count| count.found))
+    }
+
     /// The nodes that contradict themselves in every run of the model, each with the rule and the message.
     pub fn contradicted(&self) -> impl Iterator<Item = (NodeId, &'static Rule, &str)> {
         let is_always = |failure: &&Failure| {

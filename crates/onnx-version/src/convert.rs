@@ -6,7 +6,7 @@ use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Rule, Sink};
 use onnx_functions::InlineError;
 use onnx_ir::{FunctionId, GraphId, MetadataEntry, Model, NodeId, OpsetScope, Places, ValueId};
 use onnx_schema::{Registry, ir_version_for, op, opset_versions};
-use onnx_shape_infer::GUARD_KEY;
+use onnx_shape_infer::{GUARD_KEY, Inference};
 use onnx_types::{Execution, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
@@ -285,8 +285,10 @@ pub(crate) fn work(
     // Inference that was stopped knows no types, so that its refusals mean nothing.
     options.execution.interrupt.check()?;
     let Engine { model: mut after, records: steps, refusals, unknown, types, .. } = engine;
+    let inference = types.inference().filter(|_| refusals.is_empty());
+    let type_errors = inference.map_or(0, Inference::error_count);
     record(&mut after, types.assumed());
-    Ok((after, Plan { from, to: version, steps, unknown, refusals }))
+    Ok((after, Plan { from, to: version, steps, unknown, refusals, type_errors }))
 }
 
 /// Writes conditions that the conversion relies on into the metadata, each once, as guards of inference are.
