@@ -271,7 +271,10 @@ fn describe(done: &Narrowed, half: Option<Half>, effect: &Effect, args: &NumberF
         grouped(after)
     ));
     for (op, reason, count) in done.wide_by_operator() {
-        out.details_of_summary(&format!("{count:>9} stay  {}: {reason}\n", shown(op)));
+        let mut nodes = done.wide.iter().filter(|wide| wide.op == op && wide.reason.text() == reason);
+        let version = nodes.find_map(|wide| wide.version);
+        let version = version.map(|version| format!(", version {version} does")).unwrap_or_default();
+        out.details_of_summary(&format!("{count:>9} stay  {}: {reason}{version}\n", shown(op)));
     }
     for wide in &done.wide {
         out.detail(

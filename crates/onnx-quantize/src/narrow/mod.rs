@@ -37,6 +37,7 @@ use self::functions::{Typed, specialize};
 pub(crate) use self::functions::{Types, collect as collect_types};
 pub(crate) use self::index::keep as keep_indices;
 pub use self::not_taken::NotTaken;
+use self::not_taken::find_versions;
 pub use self::rounding::{Half, RoundingLosses};
 pub(crate) use self::slots::Kept;
 use self::slots::Slots;
@@ -149,6 +150,9 @@ pub struct WideNode {
     pub name: String,
     /// Why it does.
     pub reason: WideReason,
+    /// The first newer version of the ONNX operators in which its operator takes the type, if the [reason](Self::reason) is that the imported
+    /// one does not.
+    pub version: Option<i64>,
 }
 
 /// A constant that is rounded with notable losses.
@@ -268,7 +272,8 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         options.execution.interrupt.check()?;
         let mut result = model.clone();
         options.execution.interrupt.check()?;
-        let done = attempt(&mut result, change, options, &forced)?;
+        let mut done = attempt(&mut result, change, options, &forced)?;
+        find_versions(model, change, &mut done);
         raise_ir_version(&mut result);
         // A copy of a function has the errors of the function, at another place.
         let is_new = |error: &Diagnostic| {
@@ -547,7 +552,7 @@ fn summary(slots: &Slots<'_>, is_narrow: &[bool], choice: &Choice, losses: &Cons
         if let Some(reason) = reason {
             let record = model.node(*node);
             let op = model.str(record.op()).to_owned();
-            wide.push(WideNode { node: *node, op, name: first_output(model, *node), reason });
+            wide.push(WideNode { node: *node, op, name: first_output(model, *node), reason, version: None });
         }
     }
     let is_repeated = |&&(_, attribute, slot): &&(NodeId, TypeAttribute, usize)| {

@@ -46,6 +46,16 @@ impl NotTaken {
     }
 }
 
+/// Finds the versions of operators that take the type where the imported ones do not.
+pub(super) fn find_versions(model: &Model, change: Change, done: &mut Narrowed) {
+    let Change::Narrow(half) = change else { return };
+    for wide in done.wide.iter_mut().filter(|wide| wide.reason == WideReason::Signature) {
+        if model.get_node(wide.node).is_some() {
+            wide.version = versions_that_take(model, wide.node, half, false).min();
+        }
+    }
+}
+
 /// The newer versions of the operator of a node that take a narrow type in the place of `float`, or compute in it.
 fn versions_that_take(
     model: &Model,
