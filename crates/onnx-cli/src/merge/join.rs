@@ -34,9 +34,15 @@ pub(super) fn run(args: &MergeArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let joined = join(args, &loaded, &registry, out)?;
     let (merged, connections) = match joined {
         Ok(joined) => joined,
-        Err(error) => {
+        Err((error, connections)) => {
             let models: Vec<&Model> = loaded.iter().map(|loaded| &loaded.model).collect();
-            let (of, found) = error.findings(&models);
+            let (mut of, mut found) = error.findings(&models);
+            if let MergeError::Connection { index, .. } = error
+                && let Some(connection) = connections.get(index)
+            {
+                of = connection.to.0;
+                found = with_files(found, &loaded, connection);
+            }
             progress.aside(|| refused(&loaded, of, found, args, out))?;
             return Ok(Outcome::Findings);
         }
@@ -101,13 +107,26 @@ impl Facts {
     }
 }
 
+/// What was joined, or why not, with the connections.
+type Joined = Result<(Merged, Vec<Connection>), (MergeError, Vec<Connection>)>;
+
+/// Findings about a connection, with the files of its models.
+fn with_files(found: Sink, loaded: &[Loaded], connection: &Connection) -> Sink {
+    let file = |model: usize| {
+        let name = loaded.get(model).map(|loaded| shown(&loaded.name)).unwrap_or_default();
+        format!("model {} is {name}", model.saturating_add(1))
+    };
+    let (from, to) = (connection.from.0, connection.to.0);
+    let files = if from == to { file(from) } else { format!("{}, {}", file(from), file(to)) };
+    let mut named = Sink::new();
+    for finding in found.into_diagnostics() {
+        named.report(if finding.help.is_none() { finding.help(&files) } else { finding });
+    }
+    named
+}
+
 /// Merges as the arguments say; the outer error is about the arguments and limits.
-fn join(
-    args: &MergeArgs,
-    loaded: &[Loaded],
-    registry: &Registry,
-    out: &Out,
-) -> Result<Result<(Merged, Vec<Connection>), MergeError>, Failure> {
+fn join(args: &MergeArgs, loaded: &[Loaded], registry: &Registry, out: &Out) -> Result<Joined, Failure> {
     let models: Vec<&Model> = loaded.iter().map(|loaded| &loaded.model).collect();
     let mut connections = connect::parse(&models, &args.connect)?;
     if args.by_name {
@@ -139,7 +158,8 @@ fn join(
     match merge(&models, &connections, &options) {
         Err(MergeError::Stopped(stopped)) => Err(stopped.into()),
         Err(error) if error.limit().is_some() => Err(error.into()),
-        other => Ok(other.map(|merged| (merged, connections))),
+        Ok(merged) => Ok(Ok((merged, connections))),
+        Err(error) => Ok(Err((error, connections))),
     }
 }
 

@@ -257,7 +257,8 @@ fn models_that_do_not_fit_are_not_joined() {
     folder.put("b.onnxtxt", DECODER.replace("float[M, 2]", "float[M, 3]"));
     onnx(&folder, "merge a.onnxtxt b.onnxtxt --connect h=x -o out.onnx")
         .exits(1)
-        .says("`h` of model 1 does not fit `x` of model 2: axis 1 is 2 and 3");
+        .says("b.onnxtxt: error[ONNX4010]: `h` of model 1 does not fit `x` of model 2: axis 1 is 2 and 3")
+        .says("model 1 is a.onnxtxt, model 2 is b.onnxtxt");
     onnx(&folder, "merge a.onnxtxt b.onnxtxt --connect h=q -o out.onnx")
         .exits(2)
         .says("`h=q` connects nothing")
