@@ -93,6 +93,8 @@ pub(crate) struct Cli {
     #[arg(short, long, global = true, display_order = 101, help_heading = COMMON)]
     pub(crate) quiet: bool,
     /// Sort the lines of `--format table` or `csv` by this column; `-COLUMN` is descending.
+    ///
+    /// A formula counts as its value with sizes of 1; what is not known is last.
     #[arg(long, global = true, value_name = "COLUMN", allow_hyphen_values = true)]
     #[arg(display_order = 101, help_heading = COMMON)]
     pub(crate) sort_by: Option<String>,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{FromArgMatches as _, ValueEnum as _};
 
 use crate::args::{Cli, command};
+use crate::cost::SharedSizes;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{expand, is_stdin};
@@ -176,7 +177,7 @@ fn target(directory: &str, root: &Path, file: &Path) -> String {
 impl Batch {
     /// The report of all command lines.
     pub(crate) fn out(&self, cli: &Cli) -> Out {
-        Out::new(cli.color, &self.command, self.format)
+        Out::new(cli.color, &self.command, table::format(self.format, cli.sort_by.as_deref()))
             .with_verbosity(cli.quiet, cli.verbose)
             .with_brief(cli.brief)
             .with_timeout(cli.command.bounds().and_then(LimitArgs::timeout).cloned())
@@ -228,6 +229,7 @@ pub(crate) fn run(
     each: impl Fn(Cli, &mut Out) -> Result<Outcome, Failure>,
 ) -> Result<Outcome, Failure> {
     let (count, mut failed, mut worst) = (parsed.len(), Vec::new(), Outcome::Fine);
+    out.shared_sizes = (count > 1).then(SharedSizes::default);
     for (name, cli) in parsed {
         if count > 1 {
             out.begin(name);
@@ -252,5 +254,6 @@ pub(crate) fn run(
     if count > 1 {
         out.summary(&total(count, &failed));
     }
+    out.shared_sizes.take().map_or(Ok(()), |shared| shared.require_used())?;
     Ok(worst)
 }

@@ -3,9 +3,12 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use onnx_ir::Model;
+
 use crate::exit::Failure;
 use crate::known_names;
 use crate::output::shown;
+use crate::run::name;
 
 /// Reads a list of `DIM=SIZE`, in which several dimensions before a size have this size: `N=4,S=2`, `N,S=4`.
 pub(crate) fn parse<T>(
@@ -47,18 +50,29 @@ pub(crate) fn axis(text: &str) -> Option<(&str, usize)> {
     Some((name, axis.parse().ok()?))
 }
 
-/// The failure for a dimension that no input has, by the names of the inputs and of their dimension variables.
-pub(crate) fn unknown(dim: &str, inputs: &[&str], variables: &[&str]) -> Failure {
+/// The failure for a dimension that no input has, by the names of the dimension variables of the inputs.
+pub(crate) fn unknown(model: &Model, dim: &str, variables: &[&str]) -> Failure {
+    let graph = model.graph(model.main_graph());
+    let inputs: Vec<&str> = graph.inputs().iter().map(|&input| name(model, input)).collect();
     if let Some((of, _)) = axis(dim) {
+        if graph.outputs().iter().any(|output| name(model, output.value()) == of) {
+            let first = inputs.first().copied().unwrap_or("x");
+            return Failure::new(format_args!(
+                "`{}` is an output, and its sizes follow from those of the inputs",
+                shown(of)
+            ))
+            .help(format!("set a size of an input, such as `{}`", shown(&format!("{first}[0]"))));
+        }
         let failure = Failure::new(format_args!("no input is called `{}`", shown(of)));
-        return failure.help(known_names::of_ports(of, inputs, "input"));
+        return failure.help(known_names::of_ports(of, &inputs, "input"));
     }
     let mut seen = HashSet::new();
     let variables: Vec<&str> = variables.iter().copied().filter(|name| seen.insert(*name)).collect();
     let failure = Failure::new(format_args!("no input has the dimension variable `{}`", shown(dim)));
-    let none = "the inputs have no dimension variables; an axis is written `x[0]`";
-    failure.help(known_names::advice(dim, &variables, none, |names| {
-        format!("there are {names}; an axis is written `x[0]`")
+    let axis = shown(&format!("{}[0]", inputs.first().copied().unwrap_or("x")));
+    let none = format!("the inputs have no dimension variables; an axis is written `{axis}`");
+    failure.help(known_names::advice(dim, &variables, &none, |names| {
+        format!("there are {names}; an axis is written `{axis}`")
     }))
 }
 

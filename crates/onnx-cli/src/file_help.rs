@@ -50,6 +50,7 @@ fn of_reading(path: &Path, kind: ErrorKind) -> Option<String> {
         }
         ErrorKind::NotADirectory => not_a_directory(path),
         ErrorKind::PermissionDenied => Some(format!("{} shows who may read it", listed(path))),
+        ErrorKind::FileTooLarge => Some("store it in a regular file first".to_owned()),
         _ => None,
     }
 }

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use onnx_ir::{Model, NodeId, Places, ValueId};
-use onnx_select::{Element, Selectors};
-use onnx_select::{ModelFacts, Selection};
+use onnx_select::{Element, ModelFacts, Selection, SelectorFacts as _, Selectors};
 use onnx_types::Symbol;
 use serde::Serialize;
 
@@ -125,7 +124,13 @@ impl Listing<'_> {
                 format!("graph, {}", size::plural(self.model.graph(graph).node_count() as u64, "node"))
             }
             Element::Node(node) => self.node(node),
-            Element::Value(value) => types::inferred(self.model, self.facts.inference(), value),
+            Element::Value(value) => {
+                let ty = types::inferred(self.model, self.facts.inference(), value);
+                match self.facts.bytes(value) {
+                    Some(bytes) => format!("{ty}  {}", size::bytes(bytes)),
+                    None => ty,
+                }
+            }
         }
     }
 
@@ -164,6 +169,10 @@ impl Listing<'_> {
     fn entry(&self, element: Element) -> Entry<'_> {
         let model = self.model;
         let text = |symbol: Symbol| Some(model.str(symbol)).filter(|text| !text.is_empty());
+        let bytes = match element {
+            Element::Value(value) => self.facts.bytes(value),
+            Element::Node(_) | Element::Graph(_) => None,
+        };
         let (kind, name, operator, ty) = match element {
             Element::Graph(graph) => ("graph", text(model.graph(graph).name()), None, None),
             Element::Node(node) => ("node", text(model.node(node).name()), Some(operator(model, node)), None),
@@ -172,7 +181,15 @@ impl Listing<'_> {
                 ("value", text(model.value(value).name()), None, Some(ty))
             }
         };
-        Entry { kind, selector: self.selectors.text(element), path: self.path(element), name, operator, ty }
+        Entry {
+            kind,
+            selector: self.selectors.text(element),
+            path: self.path(element),
+            name,
+            operator,
+            ty,
+            bytes,
+        }
     }
 }
 
@@ -202,4 +219,6 @@ struct Entry<'a> {
     operator: Option<String>,
     #[serde(rename = "type")]
     ty: Option<String>,
+    /// The size of the elements of a value, if its type has no variables.
+    bytes: Option<u64>,
 }

@@ -33,7 +33,10 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
-    let sizes = bind(&mut loaded.model, &args.sizes)?;
+    let sizes = match &mut out.shared_sizes {
+        Some(shared) => shared.bind(&mut loaded.model, &args.sizes)?,
+        None => bind(&mut loaded.model, &args.sizes)?,
+    };
     let registry = args.documents.registry(&loaded.execution)?;
     let (severity, is_free) = (&args.input.severity, args.keep_going || args.is_report());
     progress.aside(|| precondition::require_order(&loaded, &registry, severity, is_free, out))?;
@@ -160,9 +163,7 @@ pub(crate) fn variable_sizes(
     let mut sizes = Vec::new();
     for (name, size) in wanted {
         if !is_variable(model, name) {
-            let inputs = model.graph(model.main_graph()).inputs().iter();
-            let inputs: Vec<&str> = inputs.map(|&input| model.str(model.value(input).name())).collect();
-            return Err(dimensions::unknown(name, &inputs, &variables(model)));
+            return Err(dimensions::unknown(model, name, &variables(model)));
         }
         sizes.push((model.intern(name), *size));
     }
@@ -195,7 +196,7 @@ fn variables(model: &Model) -> Vec<&str> {
 }
 
 /// Whether an input has a size of this name, or one that is computed from it.
-fn is_variable(model: &mut Model, name: &str) -> bool {
+pub(crate) fn is_variable(model: &mut Model, name: &str) -> bool {
     let texts: Vec<String> = variables(model).into_iter().map(str::to_owned).collect();
     let symbol = model.intern(name);
     texts.iter().any(|text| {

@@ -135,6 +135,7 @@ fn run_with(arguments: &[OsString]) -> Outcome {
     let (name, format) = (cli.command.name(), cli.command.format());
     let format =
         if cli.command.is_about_directories() && !cli.quiet { report::ReportFormat::Table } else { format };
+    let format = table::format(format, cli.sort_by.as_deref());
     let mut out = Out::new(cli.color, name, format)
         .with_verbosity(cli.quiet, cli.verbose)
         .with_brief(cli.brief)
@@ -144,8 +145,7 @@ fn run_with(arguments: &[OsString]) -> Outcome {
         out.report_to(path);
     }
     out.name_inputs(&cli.command.inputs());
-    let has_table = !format.is_table() && cli.sort_by.is_none();
-    let checked = if has_table { Ok(()) } else { table::check(name, cli.sort_by.as_deref()) };
+    let checked = table::check(name, format, cli.sort_by.as_deref());
     let checked = checked.and_then(|()| standard_input::require_once(&cli.command));
     let result = checked.and_then(|()| dispatch(cli, &mut out));
     ended(result, out)
@@ -168,8 +168,7 @@ fn several(batch: Result<batch::Batch, exit::Failure>, arguments: &[OsString]) -
     let mut out = batch.out(first);
     let sort = first.sort_by.clone();
     let name = first.command.name();
-    let has_table = !out.collected.format.is_table() && sort.is_none();
-    let checked = if has_table { Ok(()) } else { table::check(name, sort.as_deref()) };
+    let checked = table::check(name, out.collected.format, sort.as_deref());
     let checked =
         checked.and_then(|()| if first.command.is_dry_run() { Ok(()) } else { batch.make_directories() });
     let result = checked.and_then(|()| batch::run(parsed, &mut out, dispatch));

@@ -17,6 +17,7 @@ use onnx_diag::{Caps, Clean, Severity, Sink};
 use onnx_types::Interrupt;
 
 use crate::args::Color;
+use crate::cost::SharedSizes;
 use crate::exit::{Failure, Outcome};
 use crate::report::{Collected, ReportFormat};
 use crate::writing::{self, Stream};
@@ -91,6 +92,8 @@ pub(crate) struct Out {
     timeout: Option<Interrupt>,
     /// How many diagnostics are reported, if the user gives that.
     caps: Option<Caps>,
+    /// The sizes for all models, if the command is about several.
+    pub(crate) shared_sizes: Option<SharedSizes>,
     /// What the command reports.
     pub(crate) collected: Collected,
 }
@@ -115,6 +118,7 @@ impl Out {
             start: Instant::now(),
             timeout: None,
             caps: None,
+            shared_sizes: None,
             collected: Collected::new(command, format),
         }
     }

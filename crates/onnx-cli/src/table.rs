@@ -4,12 +4,15 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use onnx_diag::{Clean, CommandReport, Input, Rule, Severity, Status};
+use onnx_diag::{Clean, CommandFailure, CommandReport, Input, Rule, Severity, Status};
+use onnx_types::Interner;
+use onnx_types::expr::ExprTable;
 use serde_json::Value;
 
 use crate::exit::Failure;
 use crate::output::{BAD, HEADING, paint, shown};
-use crate::size::grouped;
+use crate::report::ReportFormat;
+use crate::size::{grouped, plural};
 
 /// A column of a table.
 struct Column {
@@ -139,8 +142,16 @@ pub(crate) fn has_table(command: &str) -> bool {
 const COMMANDS: &str =
     "info, cost, check, infer, convert, simplify, rewrite, edit, extract, inline, outline and hash";
 
+/// The format of a report whose lines are sorted: only tables have lines.
+pub(crate) fn format(format: ReportFormat, sort: Option<&str>) -> ReportFormat {
+    if sort.is_some() && format == ReportFormat::Text { ReportFormat::Table } else { format }
+}
+
 /// Refuses the formats of tables of a command that has none, and a column that is not in its table.
-pub(crate) fn check(command: &str, sort: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn check(command: &str, format: ReportFormat, sort: Option<&str>) -> Result<(), Failure> {
+    if !format.is_table() && sort.is_none() {
+        return Ok(());
+    }
     let Some(columns) = columns(command) else {
         let failure = Failure::new(format_args!("`onnx {command}` has no table"));
         return Err(match command.split(' ').next() {
@@ -151,6 +162,10 @@ pub(crate) fn check(command: &str, sort: Option<&str>) -> Result<(), Failure> {
         });
     };
     let Some(name) = sort.map(|name| name.trim_start_matches('-')) else { return Ok(()) };
+    if !format.is_table() {
+        return Err(Failure::new("`--sort-by` sorts the lines of a table, and this format has none")
+            .help("write `--format table` or `--format csv`"));
+    }
     if columns.iter().any(|column| column.name == name) {
         return Ok(());
     }
@@ -188,10 +203,16 @@ pub(crate) fn render(report: &CommandReport, items: &[Value], form: Form, sort: 
     if let Some(sort) = sort {
         let name = sort.trim_start_matches('-');
         let at = columns.iter().position(|column| column.name == name).unwrap_or_default();
-        rows.sort_by(|a, b| {
-            let order = compare(a.get(at), b.get(at));
-            if sort.starts_with('-') { order.reverse() } else { order }
+        let is_amount = columns.get(at).is_some_and(|column| matches!(column.of, Source::Amount(_)));
+        let mut keyed: Vec<(Option<Key>, Vec<Value>)> =
+            rows.into_iter().map(|row| (Key::of(row.get(at), is_amount), row)).collect();
+        keyed.sort_by(|(a, _), (b, _)| match (a, b) {
+            (Some(a), Some(b)) if sort.starts_with('-') => b.compare(a),
+            (Some(a), Some(b)) => a.compare(b),
+            // What is not known is last in both orders.
+            (a, b) => a.is_none().cmp(&b.is_none()),
         });
+        rows = keyed.into_iter().map(|(_, row)| row).collect();
     }
     match form {
         Form::Text => text(columns, &rows),
@@ -213,13 +234,17 @@ fn cell(
     match source {
         Source::File => input.name.clone().into(),
         Source::Bytes => input.bytes.into(),
-        Source::Errors => input.findings.counts().errors.into(),
+        // A file that cannot be read has an error, too.
+        Source::Errors => match failure(report, index) {
+            Some(_) => input.findings.counts().errors.max(1).into(),
+            None => input.findings.counts().errors.into(),
+        },
         Source::Warnings => input.findings.counts().warnings.into(),
         Source::Contradictions => {
             let counts = input.findings.rule_counts().filter(|count| is_contradiction(count.rule));
             counts.map(|count| count.found).fold(0, u64::saturating_add).into()
         }
-        Source::Verdict => verdict(report, index, input).into(),
+        Source::Verdict => verdict(report, (index, input), item).into(),
         Source::Item(pointer) | Source::Amount(pointer) => of_item(pointer),
         Source::Sum(pointer, number) => {
             let number = |one: &Value| one.pointer(number).and_then(Value::as_u64).unwrap_or_default();
@@ -237,10 +262,17 @@ fn cell(
     }
 }
 
+/// What ended the work on an input.
+fn failure(report: &CommandReport, index: usize) -> Option<&CommandFailure> {
+    report.failures.iter().find(|failure| failure.input == Some(index))
+}
+
 /// What became of an input, in one line.
-fn verdict(report: &CommandReport, index: usize, input: &Input) -> String {
-    if let Some(failure) = report.failures.iter().find(|failure| failure.input == Some(index)) {
-        return failure.message.clone();
+fn verdict(report: &CommandReport, (index, input): (usize, &Input), item: Option<&Value>) -> String {
+    if let Some(failure) = failure(report, index) {
+        // The name is in a column of its own.
+        let rest = failure.message.strip_prefix(input.name.as_str()).and_then(|rest| rest.strip_prefix(": "));
+        return rest.unwrap_or(&failure.message).to_owned();
     }
     let mut found = input.findings.diagnostics().iter();
     // They are warnings of a report, which is made in spite of them.
@@ -249,10 +281,16 @@ fn verdict(report: &CommandReport, index: usize, input: &Input) -> String {
     {
         return format!("{}: {}", found.rule.id(), found.message);
     }
+    let type_errors =
+        item.and_then(|item| item.get("type_errors")).and_then(Value::as_u64).unwrap_or_default();
     let worst = found.clone().map(|found| found.severity).max();
     match found.find(|found| Some(found.severity) == worst && input.findings.has_errors()) {
         Some(found) => format!("{}: {}", found.rule.id(), found.message),
         None if input.findings.has_errors() => Status::Findings.as_str().to_owned(),
+        // The model was changed in spite of them.
+        None if type_errors > 0 => {
+            format!("{} in its types: `onnx check` lists them", plural(type_errors, "error"))
+        }
         None => Status::Ok.as_str().to_owned(),
     }
 }
@@ -262,15 +300,43 @@ fn is_contradiction(rule: &Rule) -> bool {
     rule.severity == Severity::Error
 }
 
-fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
-    let number = |value: Option<&Value>| value.and_then(Value::as_f64);
-    match (number(a), number(b)) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        // Sizes that are not known are last.
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-        (None, None) => plain(a).cmp(&plain(b)),
+/// What a line is sorted by.
+enum Key {
+    Number(f64),
+    Text(String),
+}
+
+impl Key {
+    /// The key of a cell; `None` if there is nothing in it. An amount that is an expression counts as with sizes of 1.
+    fn of(cell: Option<&Value>, is_amount: bool) -> Option<Self> {
+        match cell? {
+            Value::String(text) if text.is_empty() => None,
+            // Numbers that readers of JSON may round are texts.
+            Value::String(text) => match text.parse::<u64>() {
+                Ok(number) => Some(Self::Number(number as f64)),
+                Err(_) if is_amount => smallest(text).map(|number| Self::Number(number as f64)),
+                Err(_) => Some(Self::Text(text.clone())),
+            },
+            Value::Null => None,
+            other => Some(other.as_f64().map_or_else(|| Self::Text(other.to_string()), Self::Number)),
+        }
     }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(one), Self::Number(two)) => one.total_cmp(two),
+            (Self::Text(one), Self::Text(two)) => one.cmp(two),
+            (Self::Number(_), Self::Text(_)) => Ordering::Less,
+            (Self::Text(_), Self::Number(_)) => Ordering::Greater,
+        }
+    }
+}
+
+/// The value of an expression with sizes of 1.
+fn smallest(expression: &str) -> Option<i64> {
+    let (mut exprs, mut names) = (ExprTable::new(), Interner::new());
+    let dim = exprs.try_parse(&mut names, expression).ok()?;
+    exprs.eval(dim, &|_| Some(1))
 }
 
 /// A cell without separators.
@@ -417,8 +483,40 @@ c.onnx       20       7      7      0  ok
 
     #[test]
     fn columns_and_commands_are_checked() {
-        assert!(check("simplify", Some("-before")).is_ok());
-        assert!(check("simplify", Some("size")).is_err());
-        assert!(check("diff", None).is_err());
+        let table = ReportFormat::Table;
+        assert!(check("simplify", table, Some("-before")).is_ok());
+        assert!(check("simplify", table, Some("size")).is_err());
+        assert!(check("diff", table, None).is_err());
+        assert!(check("diff", ReportFormat::Json, None).is_ok());
+        assert!(check("simplify", ReportFormat::Json, Some("before")).is_err());
+    }
+
+    #[test]
+    fn amounts_are_sorted_by_their_values() {
+        let mut report = CommandReport::new(Tool { name: "t", version: "1", rules_url: "" }, "cost");
+        let amounts = [
+            json!("96*unk__0"),
+            json!(8_178_368_512_u64),
+            json!("349151936*batch"),
+            Value::Null,
+            json!("9*batch*(seq + 1)"),
+            json!("9007199254740993"),
+        ];
+        let items: Vec<Value> = amounts
+            .iter()
+            .enumerate()
+            .map(|(at, macs)| json!({ "name": format!("f{at}"), "macs": macs }))
+            .collect();
+        (0..items.len()).for_each(|at| report.input(&format!("f{at}"), None, None, Sink::new()));
+        let order = |sort| {
+            let text = render(&report, &items, Form::Csv, Some(sort));
+            text.lines()
+                .skip(1)
+                .map(|line| line.get(..2).unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(order("macs"), "f4 f0 f2 f1 f5 f3");
+        assert_eq!(order("-macs"), "f5 f1 f2 f0 f4 f3");
     }
 }

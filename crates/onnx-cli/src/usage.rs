@@ -266,8 +266,22 @@ fn refused_value(error: &clap::Error, path: &[String], command: &Command) -> Opt
     if source.is::<ParseFloatError>() {
         return Some(number("it is a number"));
     }
+    if let Some(range) = source.to_string().rsplit_once(" is not in ").and_then(|(_, range)| whole(range)) {
+        return Some(number(&format!("it is a whole number {range}")));
+    }
     // Parsers of arguments say what to write.
     Some(Failure::new(format_args!("`{value}` is not a value of `{name}`")).help(source.to_string()))
+}
+
+/// A range in words, which is written `1..=100`, `1..` or `..=100`.
+fn whole(range: &str) -> Option<String> {
+    let (least, most) = range.split_once("..")?;
+    let most = most.strip_prefix('=').unwrap_or(most);
+    Some(match (least, most) {
+        (least, "") => format!("from {least} on"),
+        ("", most) => format!("up to {most}"),
+        (least, most) => format!("from {least} to {most}"),
+    })
 }
 
 /// What an option is for, in the words of its help.

@@ -25,6 +25,8 @@ pub(crate) struct CostArgs {
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     /// Size of a dimension variable, or of an axis of an input (`x[0]`); may be given several times.
+    ///
+    /// Of several models, each gets the sizes of what it has.
     #[arg(long = "set", value_name = "DIM=N")]
     pub(crate) sizes: Vec<String>,
     /// Do not cut long lists.

@@ -183,7 +183,14 @@ impl Engine {
             let text = std::fs::read(self.messages.path()).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-            let last = last.unwrap_or("it ended without a message").to_owned();
+            let Some(last) = last.map(str::to_owned) else {
+                let python = self.python.to_string_lossy();
+                return Err(Failure::new(format_args!(
+                    "the interpreter `{}` ended without a message ({status})",
+                    shown(&python)
+                ))
+                .help("`--python PATH` names a Python with the packages onnxruntime and numpy"));
+            };
             if last.starts_with("No module named") {
                 return Err(Failure::new(format_args!("{}: {last}", self.python.to_string_lossy()))
                     .help("`--python PATH` names a Python with the packages onnxruntime and numpy"));

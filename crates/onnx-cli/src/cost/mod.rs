@@ -14,25 +14,38 @@ use crate::output::Out;
 use crate::run::{Set, parse_set};
 use crate::{jobs, wrap};
 
-pub(crate) use sizes::bind;
+pub(crate) use sizes::{SharedSizes, bind};
 
 pub(crate) fn run(args: &CostArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let set: Vec<Set> =
         args.sizes.iter().map(|text| parse_set(text)).collect::<Result<Vec<_>, _>>()?.concat();
     out.result_kind("cost/1", "models");
     let mut is_first = true;
-    jobs::one_by_one(expand(&args.files, &["onnx"]), "counting", out, |path, progress, out| {
+    let files = expand(&args.files, &["onnx"]);
+    let mut shared = (files.len() > 1).then(SharedSizes::default);
+    let outcome = jobs::one_by_one(files, "counting", out, |path, progress, out| {
         let mut loaded = load(path, &args.input)?;
         progress.aside(|| loaded.report(&args.input.severity, true, out))?;
-        let found = measured(&mut loaded, args, &set).map_err(|failure| failure.about(&loaded.name))?;
+        let found = measured(&mut loaded, args, &set, shared.as_mut())
+            .map_err(|failure| failure.about(&loaded.name))?;
         progress.aside(|| show(&loaded, &found, (args, &set), is_first, out))?;
         is_first = false;
         Ok(Outcome::Fine)
-    })
+    })?;
+    shared.map_or(Ok(()), |shared| shared.require_used())?;
+    Ok(outcome)
 }
 
-fn measured(loaded: &mut Loaded, args: &CostArgs, set: &[Set]) -> Result<Cost, Failure> {
-    let sizes = bind(&mut loaded.model, set)?;
+fn measured(
+    loaded: &mut Loaded,
+    args: &CostArgs,
+    set: &[Set],
+    shared: Option<&mut SharedSizes>,
+) -> Result<Cost, Failure> {
+    let sizes = match shared {
+        Some(shared) => shared.bind(&mut loaded.model, set)?,
+        None => bind(&mut loaded.model, set)?,
+    };
     let source = loaded.source()?;
     let registry = args.documents.registry_with_bodies(&mut loaded.model, &loaded.execution)?;
     let options = CostOptions::default()

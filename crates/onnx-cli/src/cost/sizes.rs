@@ -5,7 +5,7 @@ use onnx_types::{Dim, Symbol, Type, TypeKind};
 
 use crate::dimensions;
 use crate::exit::Failure;
-use crate::infer::{require_consistent, variable_sizes};
+use crate::infer::{is_variable, require_consistent, variable_sizes};
 use crate::output::shown;
 use crate::run::{Set, name};
 
@@ -57,5 +57,44 @@ fn bind_axis(
             .help("only variables and unknown sizes can be set: leave it away, or change the model")),
         None => Err(Failure::new(format_args!("axis `{}` does not exist", shown(text)))
             .help("`onnx info MODEL` shows the inputs")),
+    }
+}
+
+/// Sizes that the user sets for several models, each of which gets those that it has.
+#[derive(Debug, Default)]
+pub(crate) struct SharedSizes {
+    /// The sizes that no model has had so far.
+    absent: Option<Vec<String>>,
+}
+
+impl SharedSizes {
+    /// Like [`bind`], for one of several models.
+    pub(crate) fn bind(&mut self, model: &mut Model, set: &[Set]) -> Result<Vec<(Symbol, i64)>, Failure> {
+        let (present, absent): (Vec<Set>, Vec<Set>) =
+            set.iter().cloned().partition(|(dim, _)| has_dimension(model, dim));
+        let absent: Vec<String> = absent.into_iter().map(|(dim, _)| dim).collect();
+        self.absent = Some(match self.absent.take() {
+            Some(before) => before.into_iter().filter(|dim| absent.contains(dim)).collect(),
+            None => absent,
+        });
+        bind(model, &present)
+    }
+
+    /// Refuses a size that none of the models has.
+    pub(crate) fn require_used(&self) -> Result<(), Failure> {
+        let Some(dim) = self.absent.iter().flatten().next() else { return Ok(()) };
+        Err(Failure::new(format_args!("no input of any of the models has the dimension `{}`", shown(dim)))
+            .help("`onnx info MODEL` shows the inputs; an axis is written `x[0]`"))
+    }
+}
+
+/// Whether an input has a dimension variable of this name, or the axis.
+fn has_dimension(model: &mut Model, dim: &str) -> bool {
+    match axis(model, dim) {
+        Some((input, axis)) => {
+            let shape = model.ty(input).and_then(Type::shape);
+            shape.is_none_or(|shape| shape.dim(axis).is_some())
+        }
+        None => is_variable(model, dim),
     }
 }

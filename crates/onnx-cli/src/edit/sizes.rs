@@ -31,7 +31,11 @@ pub(crate) fn changes(model: &Model, texts: &[String]) -> Result<Vec<SizeChange>
     Ok(changes)
 }
 
-/// Refuses a number that is not a size.
+/// What a size is.
+const SIZES: &str =
+    "a size is a whole number, which fixes it, or a name of letters, digits and `_`, which frees it: `batch`";
+
+/// Refuses what is not a size.
 fn check(text: &str, size: &NewSize) -> Result<(), Failure> {
     let is_number = |name: &str| {
         let digits = name.strip_prefix(['-', '+']).unwrap_or(name);
@@ -41,6 +45,15 @@ fn check(text: &str, size: &NewSize) -> Result<(), Failure> {
         NewSize::Number(number) if *number < 0 => "a size cannot be negative",
         NewSize::Name(name) if name.starts_with('-') && is_number(name) => "a size cannot be negative",
         NewSize::Name(name) if is_number(name) => "the number is too large for a size",
+        // What other tools write for an axis without a size.
+        NewSize::Name(name) if ["none", "null", "nil", "dynamic"].contains(&name.to_lowercase().as_str()) => {
+            return Err(Failure::new(format_args!("`{}` would name a size `{}`", shown(text), shown(name)))
+                .help("a size that is free has a name that says what it counts, such as `batch`"));
+        }
+        NewSize::Name(name) if !size.is_valid() => {
+            return Err(Failure::new(format_args!("`{}` is not a size, in `{}`", shown(name), shown(text)))
+                .help(SIZES));
+        }
         _ => return Ok(()),
     };
     Err(Failure::new(format_args!("`{}`: {reason}", shown(text)))
@@ -86,8 +99,7 @@ fn target(model: &Model, dim: &str) -> Result<SizeTarget, Failure> {
         return Err(Failure::new(format_args!("`{}` has a negative axis", shown(dim)))
             .help("axes count from 0: `x[0]` is the first one"));
     }
-    let names: Vec<&str> = inputs.iter().map(|&input| model.str(model.value(input).name())).collect();
-    Err(dimensions::unknown(dim, &names, &variables))
+    Err(dimensions::unknown(model, dim, &variables))
 }
 
 /// Tells what changed beyond the sizes themselves, and returns these in words.

@@ -293,9 +293,11 @@ fn annotation(model: &Model, inference: &Inference, value: ValueId, missing: &Mi
     const MAX_RANK: usize = 32;
     let name = quoted(model, value);
     match missing {
-        Missing::Type => format!("the type of {name}, such as float[N]"),
+        Missing::Type => format!("the type of {name}, with all its axes: float[N, 3] has two"),
         Missing::Elem => format!("the element type of {name}"),
-        Missing::Rank => format!("the shape of {name}, such as {}[N]", elem(inference, value)),
+        Missing::Rank => {
+            format!("the shape of {name}, with all its axes: {}[N, 3] has two", elem(inference, value))
+        }
         Missing::Sizes(axes) => {
             let rank = inference.shape(value).map_or(0, <[_]>::len);
             if rank == 0 || rank > MAX_RANK {

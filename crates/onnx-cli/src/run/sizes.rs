@@ -4,7 +4,6 @@ use onnx_ir::Model;
 use onnx_shape_infer::InputSizeError;
 use onnx_types::Symbol;
 
-use super::given;
 use crate::dimensions;
 use crate::exit::Failure;
 use crate::output::shown;
@@ -43,10 +42,8 @@ pub(crate) fn failure(model: &Model, error: &InputSizeError) -> Failure {
                 .help(format!("`{}` has {rank} axes with known sizes or variables", shown(input)))
         }
         InputSizeError::UnknownVariable { dim, known } => {
-            let inputs: Vec<&str> =
-                given::inputs(model).iter().map(|&input| given::name(model, input)).collect();
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            dimensions::unknown(dim, &inputs, &known)
+            dimensions::unknown(model, dim, &known)
         }
         other => Failure::new(format_args!("{other}")),
     }

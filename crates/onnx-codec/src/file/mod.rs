@@ -185,8 +185,9 @@ fn read_stream(file: &mut File) -> io::Result<Bytes> {
     let mut contents = Vec::new();
     file.take(MAX_STREAM_BYTES + 1).read_to_end(&mut contents)?;
     if contents.len() as u64 > MAX_STREAM_BYTES {
-        let message =
-            format!("it gives more than {MAX_STREAM_BYTES} bytes; store it in a regular file first");
+        let message = format!(
+            "it gives more than {MAX_STREAM_BYTES} bytes, the most that is read of what is not a regular file"
+        );
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(contents.into())

@@ -117,6 +117,17 @@ pub enum NewSize {
     Name(String),
 }
 
+impl NewSize {
+    /// Returns `true` if it is a number that is not negative, or a name that no reader could take for a number or an expression.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Self::Number(number) => *number >= 0,
+            Self::Name(name) => is_name(name),
+        }
+    }
+}
+
 impl std::fmt::Display for NewSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -352,7 +363,7 @@ impl Plan {
         let mut plan = Self::default();
         for change in changes {
             if let NewSize::Name(name) = &change.size
-                && !is_name(name)
+                && !change.size.is_valid()
             {
                 let message =
                     format!("`{}` is not a size, which is a whole number or a name", name.escape_debug());

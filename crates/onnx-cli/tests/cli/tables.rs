@@ -1,0 +1,62 @@
+//! Tables of several models: their order, and sizes that not all models have.
+
+use crate::run::{Folder, onnx};
+
+/// A model that multiplies by a matrix of ones with these sizes.
+fn product(input: &str, rows: usize) -> String {
+    let ones = vec!["1"; rows * 4].join(", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 20]> g (float[{input}, {rows}] x) => (float[{input}, 4] y) <float[{rows}, 4] w = {{{ones}}}> {{ y = MatMul (x, w) }}"
+    )
+}
+
+fn files(csv: &str) -> Vec<&str> {
+    csv.lines().skip(1).filter_map(|line| line.split(',').next()).collect()
+}
+
+#[test]
+fn formulas_are_sorted_as_numbers_with_sizes_of_one() {
+    let folder = Folder::new();
+    for (name, text) in [
+        ("a", product("batch", 16)),
+        ("b", product("9", 8)),
+        ("c", product("batch", 128)),
+        ("d", product("9", 16)),
+    ] {
+        folder.put("m.onnxtxt", text);
+        onnx(&folder, &format!("convert m.onnxtxt -o models/{name}.onnx")).exits(0);
+    }
+    let order =
+        |sort: &str| onnx(&folder, &format!("cost models --format csv --sort-by {sort}")).exits(0).out;
+    let names = ["models/a.onnx", "models/b.onnx", "models/c.onnx", "models/d.onnx"];
+    assert_eq!(files(&order("macs")), [names[0], names[1], names[2], names[3]]);
+    assert_eq!(files(&order("-macs")), [names[3], names[2], names[1], names[0]]);
+    // A size that not all models have is set where it exists.
+    for command in ["cost", "infer"] {
+        let table = onnx(&folder, &format!("{command} models --set batch=1 --format csv")).exits(0);
+        assert_eq!(files(&table.out), names, "{}", table.err);
+        assert!(table.err.is_empty() && !table.out.contains("batch"), "{}{}", table.out, table.err);
+        onnx(&folder, &format!("{command} models --set bach=1")).exits(2).says("any of the models");
+        onnx(&folder, &format!("{command} models/b.onnx --set batch=1")).exits(2).says("no input has");
+    }
+}
+
+#[test]
+fn sorting_asks_for_a_table() {
+    let folder = Folder::new();
+    folder.put("m.onnxtxt", product("N", 4));
+    onnx(&folder, "convert m.onnxtxt -o models/a.onnx").exits(0);
+    folder.put("models/broken.onnx", [0x1f, 0x8b, 8, 0, 1, 2, 3, 4]);
+    let run = onnx(&folder, "check models --sort-by=-bytes");
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert!(lines[0].starts_with("file ") && lines[1].starts_with("models/a.onnx"), "{}", run.out);
+    // The name is in the first column only, and what cannot be read has an error.
+    let line: Vec<&str> = lines[2].split_whitespace().collect();
+    assert_eq!(line[..3], ["models/broken.onnx", "8", "1"], "{}", run.out);
+    assert_eq!(run.out.matches("broken.onnx").count(), 1, "{}", run.out);
+    for format in ["json", "jsonl", "sarif", "github"] {
+        onnx(&folder, &format!("check models --sort-by bytes --format {format}"))
+            .exits(2)
+            .says("`--sort-by` sorts the lines of a table");
+    }
+}
