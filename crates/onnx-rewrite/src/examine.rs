@@ -5,6 +5,7 @@ mod build;
 mod choose;
 mod effects;
 mod generate;
+mod near;
 mod plan;
 mod related;
 mod sizes;

@@ -102,6 +102,7 @@ impl Generator<'_> {
                         Some(None) => continue,
                         None => of_weights(name)
                             .or_else(|| self.due_value(node, name))
+                            .or_else(|| self.near_attribute(*var, formal))
                             .or_else(|| choose::attribute(&mut self.rng, &node.op, formal, first))?,
                     };
                     *self.slots.get_mut(*var)? = Some(Slot::Attribute(value.to_tensor()?));

@@ -11,7 +11,7 @@ use super::attributes::{self, DueValue};
 use super::choose::{self, Rng};
 use super::effects::{self, Dropped};
 use super::plan::{Plan, Planned};
-use super::{sizes, whole};
+use super::{near, sizes, whole};
 use crate::ast::{Arity, Condition, Elems, FlatNode, Operand, Var};
 use crate::condition::is_of;
 use crate::evaluate::{Scratch, of_literal};
@@ -105,6 +105,8 @@ pub(super) struct Generator<'a> {
     pub(super) due_values: Vec<DueValue>,
     /// The index of the one of these that the model has.
     pub(super) named_value: Option<usize>,
+    /// The numbers with which the constants of the rule compute.
+    pub(super) near: Vec<f64>,
     /// Number of groups of the convolution that is chosen, if its channels can be divided into as many.
     pub(super) groups: i64,
     /// `Slice` takes one half of the last axis, the second one if this is `true`.
@@ -135,6 +137,7 @@ impl<'a> Generator<'a> {
             named: None,
             due_values: attributes::due_values(&pattern.rule),
             named_value: None,
+            near: near::numbers(&pattern.rule),
             pattern,
             rng: Rng::new(execution.seed ^ 0x5eed),
             scratch: Scratch::at(until, execution, &crate::cost::Costs::standard()),
@@ -189,9 +192,11 @@ impl<'a> Generator<'a> {
                 continue;
             }
             let before = self.slots.clone();
+            let named = (self.named, self.named_value);
             let mut is_made = false;
             for _ in 0..TRIES {
                 self.slots.clone_from(&before);
+                (self.named, self.named_value) = named;
                 if self.choose(index).is_some() {
                     is_made = true;
                     break;
@@ -400,7 +405,7 @@ impl<'a> Generator<'a> {
                 let elem = elem.map_or_else(|| self.elem_for(var, schema, place, before), Some)?;
                 let (name, is_constant) = (schema.input_for(place)?.name, self.is_constant(var, false));
                 let sizes = self.conditioned(var, sizes);
-                (self.variable_data(name, &sizes, elem, is_constant)?, is_constant)
+                (self.variable_data((var, name), &sizes, elem, is_constant)?, is_constant)
             }
             Some(Planned::Elements(tensor)) => {
                 let elem = self.elem_for(var, schema, place, before)?;
@@ -430,7 +435,9 @@ impl<'a> Generator<'a> {
         let elem = self.elem_for(var, schema, place, before)?;
         let known = first.as_deref().unwrap_or_default();
         let parameter = self.related(&node.op, name, known);
-        let parameter = parameter.or_else(|| choose::parameter(&mut self.rng, &node.op, name, known, count));
+        let mut parameter =
+            parameter.or_else(|| choose::parameter(&mut self.rng, &node.op, name, known, count));
+        parameter.iter_mut().for_each(|list| self.near_list(var, list));
         let is_list = first.is_some() || node.op == "ConstantOfShape";
         let shaped =
             choose::shaped_parameter(&mut self.rng, &node.op, name, known).filter(|_| first.is_some());
@@ -442,7 +449,7 @@ impl<'a> Generator<'a> {
             (_, None) => {
                 let sizes = self.first_sizes(node, schema);
                 let sizes = self.conditioned(var, sizes);
-                self.variable_data(name, &sizes, elem, is_constant)?
+                self.variable_data((var, name), &sizes, elem, is_constant)?
             }
             (_, Some(first)) => {
                 let weight = before.get(1).and_then(tensor_of).map(|tensor| tensor.dims().to_vec());
@@ -450,7 +457,7 @@ impl<'a> Generator<'a> {
                 let groups = sizes::groups(op, first, weight, self.groups);
                 let sizes = sizes::other_sizes(&mut self.rng, op, name, first, weight, groups);
                 let sizes = self.conditioned(var, sizes);
-                self.variable_data(name, &sizes, elem, is_constant)?
+                self.variable_data((var, name), &sizes, elem, is_constant)?
             }
         };
         Some(if is_constant { Slot::Constant(tensor) } else { Slot::Input(tensor) })
@@ -470,7 +477,7 @@ impl<'a> Generator<'a> {
     /// Elements of a variable; all constants of some models are at the limits of their types.
     fn variable_data(
         &mut self,
-        name: &str,
+        (var, name): (Var, &str),
         sizes: &[i64],
         elem: ElemType,
         is_constant: bool,
@@ -488,7 +495,10 @@ impl<'a> Generator<'a> {
         {
             return self.scratch.convert(tensor, elem).ok();
         }
-        if is_constant && let Some(tensor) = self.known_constant(sizes, elem) {
+        if is_constant
+            && let Some(tensor) =
+                self.near_constant(var, name, sizes, elem).or_else(|| self.known_constant(sizes, elem))
+        {
             return Some(tensor);
         }
         self.data(name, sizes, elem)

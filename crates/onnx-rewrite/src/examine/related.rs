@@ -259,7 +259,15 @@ impl Generator<'_> {
             if own == Size::Rank(var)
                 && let Some(rank) = known(&self.slots, other).and_then(|rank| usize::try_from(rank).ok())
             {
+                let named = self.named.filter(|(size, _)| sizes.contains(size));
                 sizes.resize(rank.min(8), 2);
+                // The size that the rule names was at the end of another rank.
+                if let Some((size, is_last)) = named
+                    && !sizes.contains(&size)
+                    && let Some(slot) = if is_last { sizes.last_mut() } else { sizes.first_mut() }
+                {
+                    *slot = size;
+                }
             }
         }
         for (own, other) in equal() {

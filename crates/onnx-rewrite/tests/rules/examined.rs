@@ -449,6 +449,46 @@ fn wrong_rules_about_ranks_of_products_fail() {
     }
 }
 
+/// Conditions hold for one element, and for numbers next to those that they name.
+#[test]
+fn wrong_rules_about_numbers_of_conditions_fail() {
+    for (class, sides) in [
+        (
+            "rounding",
+            "from (x, c) => (y) { y = Div (x, c) } let { ok = Equal (ReduceMin <keepdims = 0> (c), 1.0) }
+             where elem(x) == float, ok to (x, c) => (x) {}",
+        ),
+        (
+            "exact",
+            "from (x, k) => (v, i) { v, i = TopK (x, k) } let { ok = Greater (k, 2) }
+             where ok to (x, k) => (v, i) { v, i = TopK (x, [3]) }",
+        ),
+        (
+            "rounding",
+            "from (x) => (y) { y = LpPool <kernel_shape = @k, p = @p> (x) } let { ok = Greater (@p, 2) }
+             where ok to (x) => (y) { y = LpPool <kernel_shape = @k, p = 3> (x) }",
+        ),
+        (
+            "rounding",
+            "from (x, p) => (y) { y = Pow (x, p) } let { ok = And (Greater (p, 1.9), Less (p, 2.1)) }
+             where elem(x) == float, ok to (x, p) => (y) { y = Mul (x, x) }",
+        ),
+        (
+            "exact",
+            "from (x) => (y) { y = Expand (x, [1, 7]) } where elem(x) == float, rank(x) == 2
+             to (x) => (y) { y = Concat <axis = -1> (x, x, x, x, x, x, x) }",
+        ),
+        (
+            "exact",
+            "from (x) => (y) { y = LeakyRelu <alpha = @a> (x) } let { ok = Less (@a, 1.0) }
+             where elem(x) == float, ok, granted(finite) to (x) => (y) { y = Max (x, Mul (x, @a)) }",
+        ),
+    ] {
+        let result = examined_whatever_cost(&format!("rule wrong: {class}, since 18 {sides}"));
+        assert!(!result.failures.is_empty(), "{sides}: {result:#?}");
+    }
+}
+
 /// The types of literals follow from attributes, from operators with one type, from results, and from literals that are alone.
 #[test]
 fn literals_have_the_types_that_something_determines() {
