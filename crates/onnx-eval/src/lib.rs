@@ -135,7 +135,7 @@ pub use not_finite::first_not_finite;
 pub use number::{Elems, Float, Number, Unit};
 pub use observer::{NodeRun, Observer};
 pub use onnx_types::Limits;
-pub use options::{EvalOptions, Perturbation, Precision};
+pub use options::{EvalOptions, Perturbation, Precision, ZeroOrder};
 pub use random::SplitMix64;
 pub use registry::{
     CustomKernel, EvalPack, KernelFn, has_custom_kernel, has_kernel, has_open_rounding, uncovered,

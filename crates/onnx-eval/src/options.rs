@@ -44,6 +44,24 @@ pub struct Perturbation {
     pub arithmetic: bool,
 }
 
+/// The order of zeros of different signs, which the standard leaves open where an operator returns the least or the greatest of several
+/// numbers, as `Max`, `Relu` and `MaxPool` do: `Max (0.0, -0.0)` is either of them.
+///
+/// What is claimed to be exact must not depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ZeroOrder {
+    /// A bit for each node that depends on the order, from the lowest one on in the order in which they run: whether -0.0 is greater
+    /// than 0.0 there. After 64 nodes, the first bit is that of the next one.
+    pub reversed: u64,
+}
+
+impl ZeroOrder {
+    /// For the node before which this many have run.
+    pub(crate) const fn is_reversed(self, node: u32) -> bool {
+        self.reversed >> (node % u64::BITS) & 1 == 1
+    }
+}
+
 /// Options for running a model; [`EvalOptions::default`] serves most callers.
 ///
 /// ```
@@ -76,6 +94,8 @@ pub struct EvalOptions<'a> {
     pub precision: Precision,
     /// A perturbation of results that the standard leaves open. Default: none.
     pub perturbation: Option<Perturbation>,
+    /// The order of zeros where the standard leaves it open. Default: that of the kernels.
+    pub zeros: Option<ZeroOrder>,
     /// Is increased by the operations of each run, as [`run_steps`](Limits::run_steps) counts them: for callers that bound the work
     /// of many runs. Default: none.
     pub meter: Option<&'a AtomicU64>,
@@ -94,6 +114,7 @@ impl Default for EvalOptions<'_> {
             observer: None,
             precision: Precision::Declared,
             perturbation: None,
+            zeros: None,
             meter: None,
             threads: 1,
         }
@@ -135,6 +156,13 @@ impl<'a> EvalOptions<'a> {
     #[must_use]
     pub const fn with_perturbation(mut self, perturbation: Perturbation) -> Self {
         self.perturbation = Some(perturbation);
+        self
+    }
+
+    /// Sets the order of zeros where the standard leaves it open.
+    #[must_use]
+    pub const fn with_zeros(mut self, zeros: ZeroOrder) -> Self {
+        self.zeros = Some(zeros);
         self
     }
 

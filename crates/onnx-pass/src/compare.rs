@@ -56,6 +56,30 @@ pub(crate) fn difference(before: &[Value], after: &[Value], equality: &Equality)
     None
 }
 
+/// The first difference of outputs from each of several results; an element is compared with those at its place.
+pub(crate) fn beyond(all: &[Vec<Value>], after: &[Value]) -> Option<Difference> {
+    for (output, new) in after.iter().enumerate() {
+        let olds: Vec<&Value> =
+            all.iter().filter_map(|old| old.get(output)).filter(|old| is_alike(old, new)).collect();
+        let Some(first) = olds.first() else { continue };
+        let news: Vec<f64> = floats_in(new).collect();
+        let olds: Vec<Vec<f64>> = olds.iter().map(|old| floats_in(old).collect()).collect();
+        let is_new = |index: usize, number: f64| {
+            olds.iter().all(|old| old.get(index).is_none_or(|&old| !same_float(old, number, None)))
+        };
+        let Some(index) = news.iter().enumerate().position(|(index, &number)| is_new(index, number)) else {
+            continue;
+        };
+        let text = |numbers: &[f64]| numbers.get(index).map(|number| format!("{number:?}"));
+        let before = olds.first().and_then(|old| text(old)).unwrap_or_default();
+        let after = text(&news).unwrap_or_default();
+        let element = first.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float);
+        let element = element.map(|tensor| indices(tensor.dims(), index));
+        return Some(Difference { output, element, before, after });
+    }
+    None
+}
+
 /// Returns `true` if two values are of one kind, of as many elements, and of tensors of the same types.
 fn is_alike(old: &Value, new: &Value) -> bool {
     match (old, new) {

@@ -8,6 +8,7 @@ use onnx_types::tensor::{
 use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::assumption::Exactness;
+use crate::compare;
 use crate::formats::{self, Format};
 use crate::pairs::{self, Pairing};
 use crate::sample::{NoCase, ROUNDS, Sampler, SplitMix64};
@@ -219,8 +220,28 @@ impl<'a, 'r> Elements<'a, 'r> {
                 *integer = number as i64;
             }
         }
-        make(self.elem, dims, &floats, &integers)
-            .ok_or_else(|| NoCase::Unsupported(format!("no elements of type {} are generated", self.elem)))
+        let unsupported = || NoCase::Unsupported(format!("no elements of type {} are generated", self.elem));
+        let made = make(self.elem, dims.clone(), &floats, &integers).ok_or_else(unsupported)?;
+        match self.replaces_what_is_not_allowed(&made, &mut floats) {
+            true => make(self.elem, dims, &floats, &integers).ok_or_else(unsupported),
+            false => Ok(made),
+        }
+    }
+
+    /// Replaces floats that the conditions exclude as soon as they are rounded to the type, such as a small negative number that is
+    /// rounded to -0.0; returns `false` if there are none.
+    fn replaces_what_is_not_allowed(&self, made: &Tensor, floats: &mut [f64]) -> bool {
+        let conditions = &self.sampler.conditions;
+        let Some(rounded) = (!conditions.is_empty()).then(|| compare::floats(made)).flatten() else {
+            return false;
+        };
+        let mut is_any = false;
+        for (number, rounded) in floats.iter_mut().zip(rounded) {
+            if !conditions.iter().all(|condition| condition.allows(rounded)) {
+                (*number, is_any) = (1.0, true);
+            }
+        }
+        is_any
     }
 
     /// Makes groups of elements negative or zero, in the attempts for that.

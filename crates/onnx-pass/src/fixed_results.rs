@@ -102,7 +102,13 @@ fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
         // Engines skip NaN in a window, or return it.
         op::GLOBAL_MAX_POOL | op::MAX_POOL => any_float(f64::is_nan),
         // The default of a limit is the least or the greatest finite number; other implementations keep infinities.
-        op::CLIP => operands.len() < 3 && any_float(f64::is_infinite) || has_open_limits(node, operands),
+        op::CLIP => {
+            let omits = |index, name| node.input(index).is_none() && node.attribute(name).is_none();
+            let has = |is: fn(f64) -> bool| operands.first().is_some_and(|tensor| any_of(tensor, is));
+            omits(1, attr::MIN) && has(|x| x == f64::NEG_INFINITY)
+                || omits(2, attr::MAX) && has(|x| x == f64::INFINITY)
+                || has_open_limits(node, operands)
+        }
         // A quotient by 0, and the one that no integer is.
         op::DIV | op::MOD => {
             let least = operands.first().and_then(|tensor| range_of(tensor.elem())).map(|range| range.0);

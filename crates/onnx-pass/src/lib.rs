@@ -130,6 +130,7 @@ mod undefined;
 mod unread;
 mod used_elements;
 mod verdict;
+mod zeros;
 
 pub use assumption::{Assumption, Condition, Exactness};
 pub use bisect::{Bisection, FirstBad, Trial, bisect};

@@ -74,8 +74,11 @@ pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: 
         .with_registry(options.registry)
         .with_meter(Some(steps));
     let is_exact = eq.class() == Exactness::Exact;
-    let undefined = if is_exact { Undefined::of(eq.model(), before) } else { None };
-    let runner = Runner::new(eq, &options.execution, run.clone(), undefined.as_ref());
+    let undefined = match is_exact {
+        true => [Undefined::of(eq.model(), before), Undefined::of_results(eq.model(), after)],
+        false => [None, None],
+    };
+    let runner = Runner::new(eq, &options.execution, run.clone(), undefined.each_ref().map(Option::as_ref));
     match conversions::decide(eq, &run) {
         Some(Decision::Equal(method)) => return Verdict::Proved(method),
         Some(Decision::Different(found)) => {
@@ -109,7 +112,7 @@ pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: 
             return Verdict::Refuted(counterexample);
         }
     }
-    verdict
+    runner.on_zeros(verdict)
 }
 
 /// The result of one attempt.
@@ -136,11 +139,11 @@ pub(crate) struct Runner<'a> {
     class: Exactness,
     pub(crate) execution: &'a Execution,
     /// The options with which a side runs.
-    run: EvalOptions<'a>,
+    pub(crate) run: EvalOptions<'a>,
     /// Both sides, ready to run with these options.
     sides: [Result<NodeEvaluator<'a>, (FailureKind, String)>; 2],
-    /// Notes whether the results of the old side are defined, for claims of the class *exact*.
-    undefined: Option<&'a Undefined<'a>>,
+    /// Note whether the results of each side are defined, for claims of the class *exact*.
+    pub(crate) undefined: [Option<&'a Undefined<'a>>; 2],
     /// Whether runs exceeded limits until there were no more of them.
     has_exceeded: Cell<bool>,
 }
@@ -150,7 +153,7 @@ impl<'a> Runner<'a> {
         eq: &'a Equivalence,
         execution: &'a Execution,
         run: EvalOptions<'a>,
-        undefined: Option<&'a Undefined<'a>>,
+        undefined: [Option<&'a Undefined<'a>>; 2],
     ) -> Self {
         let sides = [EquivalenceSide::Before, EquivalenceSide::After].map(|side| {
             NodeEvaluator::new(eq.model(), eq.call(side), &run)
@@ -160,7 +163,7 @@ impl<'a> Runner<'a> {
     }
 
     /// The same with other options for the runs of a side.
-    fn with(&self, run: EvalOptions<'a>) -> Self {
+    pub(crate) fn with(&self, run: EvalOptions<'a>) -> Self {
         Self::new(self.eq, self.execution, run, self.undefined)
     }
 
@@ -360,7 +363,7 @@ impl<'a> Runner<'a> {
                 return Attempt::Skipped(format!("the old side completes in no run: {reason}"));
             }
         };
-        let is_defined = self.undefined.is_none_or(|undefined| !undefined.is_found());
+        let is_defined = self.is_defined(EquivalenceSide::Before);
         let after = match self.run(EquivalenceSide::After, &case.inputs) {
             Ok(outputs) => outputs,
             Err((
@@ -394,7 +397,8 @@ impl<'a> Runner<'a> {
             });
         }
         match found {
-            Some(difference) => Attempt::Different(difference),
+            Some(difference) => self.meaning(difference, is_defined, case, rng),
+            None if let Some(open) = self.newly_open(is_defined, &before) => Attempt::Different(open),
             None if is_rounding && !before.iter().all(compare::has_finite) => Attempt::NotFinite,
             None => Attempt::Equal { has_elements, is_defined },
         }
@@ -438,13 +442,17 @@ impl<'a> Runner<'a> {
             || free.any(|(_, value)| compare::largest(&compare::magnitudes(value)) > MODERATE)
     }
 
-    fn run(&self, side: EquivalenceSide, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
+    pub(crate) fn run(
+        &self,
+        side: EquivalenceSide,
+        inputs: &[Value],
+    ) -> Result<Vec<Value>, (FailureKind, String)> {
         let given: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
         let planned = match &self.sides[side as usize] {
             Ok(planned) => planned,
             Err(failure) => return Err(failure.clone()),
         };
-        let result = match self.undefined.filter(|_| side == EquivalenceSide::Before) {
+        let result = match self.undefined.get(side as usize).copied().flatten() {
             Some(undefined) => {
                 undefined.begin(self.eq.model().function(self.eq.function(side)).body(), inputs);
                 planned.run(&given, &self.run.clone().with_observer(undefined))

@@ -60,6 +60,8 @@ pub(crate) enum Sweep {
     Thresholds(u64),
     /// Numbers next to multiples of those of the claim.
     Multiples(u64),
+    /// Zeros of both signs, negative numbers and others.
+    Zeros(u64),
     Strings {
         run: usize,
         /// Strings of which kind: any, numbers, integers.
@@ -135,7 +137,7 @@ impl Sweep {
                 // Together with other large axes, the input would have too many elements.
                 false => Some(if *size > 128 { 2 } else { 3 }),
             },
-            Self::Rows { .. } => different,
+            Self::Rows { .. } | Self::Zeros(_) => different,
             Self::Strings { .. } | Self::Table { .. } | Self::Thresholds(_) | Self::Multiples(_) => {
                 Some(match variables {
                     0 | 1 => 251,
@@ -213,6 +215,20 @@ impl Sweep {
                     let threshold = threshold(&sampler.points.floats, &mut rng);
                     if allows(threshold) {
                         *number = threshold;
+                    }
+                }
+            }
+            Self::Zeros(run) => {
+                let mut rng = SplitMix64::new(run.wrapping_mul(31).wrapping_add(elements.number as u64));
+                for number in floats.iter_mut() {
+                    let changed = match rng.below(8) {
+                        0..3 => 0.0,
+                        3..6 => -0.0,
+                        6 => -number.abs(),
+                        _ => *number,
+                    };
+                    if allows(changed) {
+                        *number = changed;
                     }
                 }
             }

@@ -64,6 +64,7 @@ fn lines(schema: &Schema) -> Vec<String> {
         (traits.contracts(), "computes as much for each element as there are elements of another axis"),
         (traits.cannot_fail(), "cannot fail"),
         (traits.may_be_undefined(), "results are open for some operands"),
+        (traits.orders_zeros(), "of 0.0 and -0.0, either may be the greater one"),
         (traits.makes_positions(), "makes sizes or positions"),
         (traits.jumps(), "jumps where an operand passes a number"),
         (traits.chooses(), "operands choose elements, as indices, bounds or keys"),

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::control::{Control, Next};
 use super::notes::{self, operands};
 use super::plan::{Action, Plan, Step};
-use super::{proof, types};
+use super::{proof, types, zeros};
 use crate::budget::Budget;
 use crate::cx::{Buffer, Cx, Outcome, REUSED_INPUTS, Stop};
 use crate::fault::Failure;
@@ -30,6 +30,8 @@ pub(super) struct Machine<'p, 'm> {
     active: Vec<Active>,
     /// The memory of the first operands of the node that runs, if no other node uses them.
     spare: [Option<Buffer>; REUSED_INPUTS],
+    /// Number of nodes so far whose results depend on the order of zeros.
+    zeros_ordered: u32,
 }
 
 /// The values of a root, and the attributes of the call.
@@ -86,7 +88,8 @@ fn halt(node: Option<NodeId>, stop: Stop, operands: String) -> Halt {
 impl<'p, 'm> Machine<'p, 'm> {
     pub(super) fn new(model: &'m Model, options: &'p EvalOptions<'m>, plan: &'p Plan<'m>) -> Self {
         let budget = Budget::new(&options.execution);
-        Self { model, options, plan, budget, frames: Vec::new(), active: Vec::new(), spare: [None, None] }
+        let (frames, active, spare) = (Vec::new(), Vec::new(), [None, None]);
+        Self { model, options, plan, budget, frames, active, spare, zeros_ordered: 0 }
     }
 
     /// Runs the first graph of the plan. Inputs that are `None` keep the value of their initializer.
@@ -211,7 +214,9 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     /// Whether kernels may overwrite operands: the modes for proofs read them again.
     fn overwrites(&self) -> bool {
-        self.options.precision == Precision::Declared && self.options.perturbation.is_none()
+        self.options.precision == Precision::Declared
+            && self.options.perturbation.is_none()
+            && self.options.zeros.is_none()
     }
 
     /// Runs until the first graph ends.
@@ -271,7 +276,15 @@ impl<'p, 'm> Machine<'p, 'm> {
         }
         match &step.action {
             Action::Plain(kernel) => {
-                let outputs = self.kernel(step, inputs, |cx| kernel(cx))?.1;
+                let (zeros, made) = (self.options.zeros, self.zeros_ordered);
+                let run = |cx: &mut Cx<'_, '_>| match zeros {
+                    Some(zeros) if zeros::depend_on_order(cx) => {
+                        zeros::run_in_order(cx, *kernel, zeros.is_reversed(made)).map(|()| true)
+                    }
+                    _ => kernel(cx).map(|()| false),
+                };
+                let (is_ordered, outputs) = self.kernel(step, inputs, run)?;
+                self.zeros_ordered = made.wrapping_add(u32::from(is_ordered));
                 self.finish(step, outputs)
             }
             Action::Custom(kernel) => {

@@ -9,6 +9,7 @@ mod order;
 mod plan;
 mod proof;
 pub(crate) mod types;
+mod zeros;
 
 pub use evaluator::{Evaluator, NodeEvaluator, run_node};
 pub(crate) use proof::is_narrow;

@@ -1,7 +1,7 @@
 //! The modes for proofs: evaluation in 64 bits, and results that another implementation could have.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
-use onnx_eval::{EvalOptions, Evaluator, Failure, FailureKind, Perturbation, Precision, Value};
+use onnx_eval::{EvalOptions, Evaluator, Failure, FailureKind, Perturbation, Precision, Value, ZeroOrder};
 use onnx_types::ElemType;
 use onnx_types::tensor::{NoData, Tensor};
 
@@ -272,4 +272,41 @@ fn sums_of_integers_that_are_exact_do_not_move() {
             assert_eq!(*found == numbers(exact), is_exact, "{scale}");
         }
     }
+}
+
+/// The standard does not say which zero is the greater one.
+#[test]
+fn zeros_have_the_order_that_is_asked_for() {
+    let signs = |reversed: u64, graph: &str, inputs: &[(&str, Value)]| -> Vec<bool> {
+        let options = EvalOptions::default().with_zeros(ZeroOrder { reversed });
+        let outputs = run(graph, inputs, &options).unwrap_or_else(|failure| panic!("{failure}"));
+        let numbers = numbers(&outputs[0]);
+        assert!(numbers.iter().all(|&number| number == 0.0), "{numbers:?}");
+        numbers.iter().map(|number| number.is_sign_negative()).collect()
+    };
+    let (x, z) = (floats(&[0.0, -0.0, 0.0, -0.0]), floats(&[-0.0, 0.0, 0.0, -0.0]));
+    let pair = |nodes: &str| format!("g (float[4] x, float[4] z) => (y) {{ {nodes} }}");
+    // Of equal zeros, it is that one.
+    for (nodes, greatest) in [("y = Max (x, z)", 0), ("y = Min (x, z)", u64::MAX)] {
+        let inputs = [("x", x.clone()), ("z", z.clone())];
+        assert_eq!(signs(greatest, &pair(nodes), &inputs), [false, false, false, true], "{nodes}");
+        assert_eq!(signs(!greatest, &pair(nodes), &inputs), [true, true, false, true], "{nodes}");
+    }
+    // The operator compares with a zero of its own, or with others of the operand.
+    let one = |nodes: &str| format!("g (float[1, 1, 4] x) => (y) {{ {nodes} }}");
+    let x = || Value::from(Tensor::from_slice([1, 1, 4], &[-0.0_f32, -1.0, 0.0, -0.0]).unwrap());
+    for (nodes, ascending, descending) in [
+        ("y = Relu (x)", [false; 4].as_slice(), [true, false, false, true].as_slice()),
+        ("y = ReduceMax <keepdims = 0> (x)", &[false], &[true]),
+        ("y = GlobalMaxPool (x)", &[false], &[true]),
+        ("y = MaxPool <kernel_shape = [2]> (x)", &[true, false, false], &[true, false, true]),
+    ] {
+        assert_eq!(signs(0, &one(nodes), &[("x", x())]), ascending, "{nodes}");
+        assert_eq!(signs(u64::MAX, &one(nodes), &[("x", x())]), descending, "{nodes}");
+    }
+    // Each node has its own bit.
+    let graph =
+        "g (float[1] x, float[1] z) => (y) { a = Max (x, z) b = Max (z, x) y = Concat <axis = 0> (a, b) }";
+    let inputs = [("x", floats(&[0.0])), ("z", floats(&[-0.0]))];
+    assert_eq!(signs(0b10, graph, &inputs), [false, true]);
 }

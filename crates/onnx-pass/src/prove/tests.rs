@@ -100,3 +100,98 @@ fn quotients_and_products_with_reciprocals_are_distinguished() {
         Equivalence::of_models(&quotient("Div", "4"), &quotient("Mul", "0.25"), Exactness::Exact).unwrap();
     assert!(matches!(prove(&eq, &PassOptions::default()), Verdict::Tested { .. }));
 }
+
+/// The verdict of the claim that two graphs with the inputs `float[N] x` and `float[N] z` compute the same bits.
+fn exact_verdict(before: &str, after: &str) -> Verdict {
+    let model = |nodes: &str| {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 20]>
+             g (float[N] x, float[N] z) => (y) <float zero = {{0}}, int64[1] axis = {{0}}> {{ {nodes} }}"
+        );
+        parse_model(text, &ParseOptions::default()).unwrap()
+    };
+    let eq = Equivalence::of_models(&model(before), &model(after), Exactness::Exact).unwrap();
+    prove(&eq, &PassOptions::default())
+}
+
+/// The zero that the new side returns must be one that an implementation of the old side returns.
+#[test]
+fn zeros_whose_sign_is_open_do_not_replace_others() {
+    let where_less = "l = Less (x, zero) y = Where (l, zero, x)";
+    let greater =
+        "l = GreaterOrEqual (x, z) a = Where (l, x, z) n = Add (x, z) i = IsNaN (n) y = Where (i, n, a)";
+    for (before, after) in [
+        (where_less, "y = Relu (x)"),
+        ("y = Abs (x)", "n = Neg (x) y = Max (x, n)"),
+        (greater, "y = Max (x, z)"),
+        (
+            "y = LeakyRelu <alpha = -0.5> (x)",
+            "c = Constant <value_float = -0.5> () h = Mul (x, c) y = Max (x, h)",
+        ),
+    ] {
+        let verdict = exact_verdict(before, after);
+        assert!(matches!(verdict, Verdict::Refuted(_)), "{before}: {after}: {verdict}");
+    }
+    let verdict = exact_verdict(where_less, "y = Relu (x)").to_string();
+    assert!(verdict.contains("orders zeros differently"), "{verdict}");
+}
+
+/// Either zero is right where the old side returns either.
+#[test]
+fn zeros_whose_sign_was_open_may_be_either() {
+    for (before, after) in [
+        ("r = Relu (x) y = Relu (r)", "y = Relu (x)"),
+        ("y = Max (x, z)", "a = Max (z, x) y = Max (x, a)"),
+        ("a = Neg (x) b = Neg (z) m = Max (a, b) y = Neg (m)", "y = Min (x, z)"),
+        ("a = ReduceMax <keepdims = 1> (x, axis) y = Max (a, a)", "y = ReduceMax <keepdims = 1> (x, axis)"),
+    ] {
+        let verdict = exact_verdict(before, after);
+        assert!(matches!(verdict, Verdict::Tested { .. }), "{before}: {after}: {verdict}");
+    }
+}
+
+/// What the standard leaves open does not replace what it defines, and is no difference if it was open before.
+#[test]
+fn results_that_the_standard_leaves_open_are_told_from_others() {
+    let shift = |by: &str, from: &str, to: &str| {
+        format!(
+            "s = Constant <value = uint32 {{{by}}}> () u = Cast <to = 12> (i) {to} = BitShift <direction = \"LEFT\"> ({from}, s)"
+        )
+    };
+    let text = |nodes: &str| {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 20]> g (int32[N] i, float[1, 1, N] x) => (y) {{ {nodes} }}"
+        );
+        parse_model(text, &ParseOptions::default()).unwrap()
+    };
+    let verdict = |before: &str, after: &str| {
+        let eq = Equivalence::of_models(&text(before), &text(after), Exactness::Exact).unwrap();
+        prove(&eq, &PassOptions::default())
+    };
+    let twice = format!("{} y = BitShift <direction = \"LEFT\"> (t, s)", shift("20", "u", "t"));
+    let once = shift("40", "u", "y");
+    assert!(matches!(verdict(&twice, &once), Verdict::Refuted(_)));
+    // `MaxPool` of a window with NaN is open.
+    let padded = "p = Constant <value_ints = [0, 0, 1, 0, 0, 0]> () a = Pad (r, p) y = MaxPool <kernel_shape = [2]> (a)";
+    let pool = "r = Exp (x) y = MaxPool <kernel_shape = [2], pads = [1, 0]> (r)";
+    let found = verdict(pool, &format!("r = Exp (x) {padded}"));
+    assert!(matches!(found, Verdict::Tested { .. }), "{found}");
+    let found = verdict(pool, &format!("r = Identity (x) {padded}"));
+    assert!(matches!(found, Verdict::Refuted(_)), "{found}");
+}
+
+/// A number that is rounded to -0.0 is one.
+#[test]
+fn granted_conditions_hold_for_rounded_numbers() {
+    let text = |nodes: &str| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 20, \"onnx.pass\": 1], metadata_props: [\"equivalence.class\": \"exact\", \"equivalence.assume.0\": \"granted: no-negative-zero\"]>
+            equivalence (float[N] x) => (b, a) {{ b = onnx.pass.before (x) a = onnx.pass.after (x) }}
+            <domain: \"onnx.pass\", opset_import: [\"\": 20]> before (x) => (y) {{ z = Constant <value_float = 0.0> () l = Less (x, z) n = Neg (x) y = Where (l, n, x) }}
+            <domain: \"onnx.pass\", opset_import: [\"\": 20]> after (x) => (y) {{ {nodes} }}"
+        )
+    };
+    let eq = Equivalence::parse(&text("y = Abs (x)")).unwrap();
+    let verdict = prove(&eq, &PassOptions::default());
+    assert!(matches!(verdict, Verdict::Tested { .. }), "{verdict}");
+}

@@ -81,7 +81,9 @@ impl Generator<'_> {
         let used: BTreeSet<Var> =
             used.filter(|&own| own == var || self.pattern.needs_constant(own)).collect();
         let count = used.len().max(1);
-        !self.near.is_empty() && used.contains(&var) && self.rng.chance(35 / count.saturating_mul(count))
+        !self.near.is_empty()
+            && used.contains(&var)
+            && self.rng.chance(35_usize.checked_div(count.saturating_mul(count)).unwrap_or(0))
     }
 
     /// A constant with numbers of conditions, in a part of the models.

@@ -68,7 +68,12 @@ pub(super) const ROWS: &[Row] = &[
     row(op::CELU, elementwise().weighs(CostWeight::Function)),
     row(
         op::CLIP,
-        elementwise_first().piecewise().rounds(Rounding::Order).undefined_for_some().numbers(&[1, 2]),
+        elementwise_first()
+            .piecewise()
+            .rounds(Rounding::Order)
+            .ordering_zeros()
+            .undefined_for_some()
+            .numbers(&[1, 2]),
     ),
     row(op::COS, elementwise().weighs(CostWeight::Function)),
     row(op::COSH, elementwise().weighs(CostWeight::Function)),
@@ -139,29 +144,45 @@ pub(super) const ROWS: &[Row] = &[
             .attributes_are(OWN_AXIS),
     )]),
     // Neither this one nor `Min` commutes: which zero they return for -0.0 and 0.0 may depend on the order.
-    row(op::MAX, elementwise().piecewise().rounds(Rounding::Order).needs(Operations::Operands { more: 0 }))
-        .same_since(8)
-        .then(&[(
-            8,
-            elementwise()
-                .piecewise()
-                .rounds(Rounding::Order)
-                .broadcasts_all()
-                .needs(Operations::Operands { more: 0 }),
-        )]),
+    row(
+        op::MAX,
+        elementwise()
+            .piecewise()
+            .rounds(Rounding::Order)
+            .ordering_zeros()
+            .needs(Operations::Operands { more: 0 }),
+    )
+    .same_since(8)
+    .then(&[(
+        8,
+        elementwise()
+            .piecewise()
+            .rounds(Rounding::Order)
+            .ordering_zeros()
+            .broadcasts_all()
+            .needs(Operations::Operands { more: 0 }),
+    )]),
     row(op::MEAN, elementwise().needs(Operations::Operands { more: 1 }))
         .same_since(8)
         .then(&[(8, elementwise().broadcasts_all().commuting().needs(Operations::Operands { more: 1 }))]),
-    row(op::MIN, elementwise().piecewise().rounds(Rounding::Order).needs(Operations::Operands { more: 0 }))
-        .same_since(8)
-        .then(&[(
-            8,
-            elementwise()
-                .piecewise()
-                .rounds(Rounding::Order)
-                .broadcasts_all()
-                .needs(Operations::Operands { more: 0 }),
-        )]),
+    row(
+        op::MIN,
+        elementwise()
+            .piecewise()
+            .rounds(Rounding::Order)
+            .ordering_zeros()
+            .needs(Operations::Operands { more: 0 }),
+    )
+    .same_since(8)
+    .then(&[(
+        8,
+        elementwise()
+            .piecewise()
+            .rounds(Rounding::Order)
+            .ordering_zeros()
+            .broadcasts_all()
+            .needs(Operations::Operands { more: 0 }),
+    )]),
     row(op::MISH, elementwise().weighs(CostWeight::Function)),
     row(
         op::MOD,
@@ -179,7 +200,7 @@ pub(super) const ROWS: &[Row] = &[
         .same_since(7)
         .then(&[(7, elementwise().broadcast_as(Broadcast::ToFirst))]),
     row(op::RECIPROCAL, elementwise().rounds(Rounding::Once)),
-    row(op::RELU, elementwise().piecewise().rounds(Rounding::Order)),
+    row(op::RELU, elementwise().piecewise().rounds(Rounding::Order).ordering_zeros()),
     row(op::ROUND, elementwise().jumping().rounds(Rounding::Never)),
     row(op::SELU, elementwise().weighs(CostWeight::Function)),
     row(op::SHRINK, elementwise().jumping()),

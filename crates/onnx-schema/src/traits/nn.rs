@@ -140,6 +140,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::GLOBAL_MAX_POOL,
         computed()
+            .ordering_zeros()
             .along(Combines::AllButFirst)
             .needs(Operations::Read { read: 1, made: 0 })
             .undefined_for_some(),
@@ -202,6 +203,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         op::MAX_POOL,
         computed()
+            .ordering_zeros()
             .along(Combines::AllButFirst)
             .moves_window(Window::Pooling)
             .needs(Operations::Window { read: 1, made: 0 })
@@ -209,7 +211,7 @@ pub(super) const ROWS: &[Row] = &[
             .attributes_are(MAX_POOL)
             .excludes(PADDING),
     ),
-    row(op::MAX_ROI_POOL, computed()),
+    row(op::MAX_ROI_POOL, computed().ordering_zeros()),
     row(
         op::MAX_UNPOOL,
         computed()

@@ -72,6 +72,7 @@ pub(super) const ROWS: &[Row] = &[
         op::REDUCE_MAX,
         computed()
             .rounds(Rounding::Order)
+            .ordering_zeros()
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 1, made: 0 })
             .attributes_are(OWN_AXES_OR_NONE)
@@ -89,6 +90,7 @@ pub(super) const ROWS: &[Row] = &[
         op::REDUCE_MIN,
         computed()
             .rounds(Rounding::Order)
+            .ordering_zeros()
             .along(Combines::Reduced)
             .needs(Operations::Read { read: 1, made: 0 })
             .attributes_are(OWN_AXES_OR_NONE)

@@ -36,6 +36,7 @@ const MAKES_POSITIONS: u16 = 1 << 4;
 const JUMPS: u16 = 1 << 5;
 const CHOOSES: u16 = 1 << 6;
 const IS_PIECEWISE: u16 = 1 << 7;
+const ORDERS_ZEROS: u16 = 1 << 8;
 
 /// An operator of none of the kinds: its results are computed, and no formula for its operations is known.
 pub(super) const fn computed() -> Traits {
@@ -191,6 +192,12 @@ impl Traits {
     /// The text leaves results open for some operands, or implementations follow it in different ways.
     pub(super) const fn undefined_for_some(mut self) -> Self {
         self.flags |= MAY_BE_UNDEFINED;
+        self
+    }
+
+    /// A float of the result is the least or the greatest one of several, of which two may be zeros of different signs.
+    pub(super) const fn ordering_zeros(mut self) -> Self {
+        self.flags |= ORDERS_ZEROS;
         self
     }
 
@@ -358,6 +365,13 @@ impl Traits {
     #[must_use]
     pub const fn may_be_undefined(&self) -> bool {
         self.flags & MAY_BE_UNDEFINED != 0
+    }
+
+    /// Whether floats of the result are the least or the greatest ones of several, so that the text does not say which zero they are if
+    /// there are zeros of both signs: `-0.0` and `0.0` are equal.
+    #[must_use]
+    pub const fn orders_zeros(&self) -> bool {
+        self.flags & ORDERS_ZEROS != 0
     }
 
     /// Whether a result is sizes or positions of elements.

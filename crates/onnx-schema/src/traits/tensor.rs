@@ -170,7 +170,7 @@ pub(super) const ROWS: &[Row] = &[
         .replaced_by(op::SCATTER_ELEMENTS),
     row(
         op::SCATTER_ELEMENTS,
-        computed().choosing().needs(Operations::None).attributes_are(&[
+        computed().choosing().ordering_zeros().needs(Operations::None).attributes_are(&[
             attribute(attr::AXIS).axis(AxisDomain::Own),
             attribute(attr::REDUCTION).from(16).one_of(&["none", "add", "mul"]),
             attribute(attr::REDUCTION).from(18).one_of(&["none", "add", "mul", "max", "min"]),
@@ -178,7 +178,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         op::SCATTER_ND,
-        computed().choosing().needs(Operations::None).attributes_are(&[
+        computed().choosing().ordering_zeros().needs(Operations::None).attributes_are(&[
             attribute(attr::REDUCTION).from(16).one_of(&["none", "add", "mul"]),
             attribute(attr::REDUCTION).from(18).one_of(&["none", "add", "mul", "max", "min"]),
         ]),
