@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::fast::RandomState;
 use onnx_eval::{NodeRun, Observer, Value};
-use onnx_ir::{GraphId, Model, NodeId, ValueId};
+use onnx_ir::{GraphId, Model, Node, NodeId, ValueId};
+use onnx_schema::op;
 use onnx_types::tensor::Tensor;
 
 use crate::compare::{self, Difference};
@@ -44,15 +45,20 @@ impl<'m> Undefined<'m> {
     /// Whether the results of a node can be undefined, and count.
     fn counts(&self, node: NodeId) -> bool {
         let record = self.model.node(node);
-        let is_result = self.results_of.is_none_or(|body| {
-            let results = self.model.graph(body).outputs();
-            record
-                .outputs()
-                .iter()
-                .flatten()
-                .any(|output| results.iter().any(|result| result.value() == *output))
-        });
-        is_result && may_be_undefined(record.op())
+        may_be_undefined(record.op()) && self.results_of.is_none_or(|body| self.is_result(record, body))
+    }
+
+    /// Whether a body returns a result of a node, or a copy of it.
+    fn is_result(&self, record: &Node, body: GraphId) -> bool {
+        let results = self.model.graph(body).outputs();
+        let returns = |value: ValueId| results.iter().any(|result| result.value() == value);
+        let copies = |value: ValueId| {
+            self.model.nodes(body).any(|user| {
+                let user = self.model.node(user);
+                user.is(op::IDENTITY) && user.input(0) == Some(value) && user.output(0).is_some_and(returns)
+            })
+        };
+        record.outputs().iter().flatten().any(|&output| returns(output) || copies(output))
     }
 
     /// Begins a run of the body with these inputs.
