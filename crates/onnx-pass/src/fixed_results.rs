@@ -25,7 +25,7 @@ pub fn are_fixed(
     let record = model.node(node);
     let is_standard = record.domain() == domain::ONNX && model.callee(node, registry).standard().is_some();
     let Some(traits) = newest(record.op()).filter(|_| is_standard) else { return false };
-    if traits.rounding() == Rounding::Open || implementations_differ(record, operands) {
+    if traits.rounding() == Rounding::Open || implementations_differ(record, &in_slots(record, operands)) {
         return false;
     }
     match traits.rounding() {
@@ -69,11 +69,22 @@ pub fn are_fixed(
 #[must_use]
 pub fn are_undefined(model: &Model, node: NodeId, operands: &[Tensor], results: &[Tensor]) -> bool {
     let record = model.node(node);
+    are_open(record, &in_slots(record, operands), results)
+}
+
+/// The operands of a node with `None` for those that it omits.
+fn in_slots<'t>(node: &Node, operands: &'t [Tensor]) -> Vec<Option<&'t Tensor>> {
+    let mut given = operands.iter();
+    node.inputs().map(|input| input.and_then(|_| given.next())).collect()
+}
+
+/// Like [`are_undefined`], with `None` for each operand that is omitted: also by the call of the function around the node.
+pub(crate) fn are_open(record: &Node, operands: &[Option<&Tensor>], results: &[Tensor]) -> bool {
     if record.domain() != domain::ONNX || !may_be_undefined(record.op()) {
         return false;
     }
     let is_cast = record.is(op::CAST) || record.is(op::CAST_LIKE);
-    let [operand, ..] = operands else { return false };
+    let [Some(operand), ..] = operands else { return false };
     let is_float = operand.elem().class() == ElemClass::Float;
     let is_outside = |result: &Tensor| result.elem().is_integer() && !includes(result, operand);
     is_cast && is_float && results.iter().any(is_outside) || implementations_differ(record, operands)
@@ -86,36 +97,37 @@ pub(crate) fn may_be_undefined(op: Symbol) -> bool {
 
 /// Whether the text of a standard operator leaves its result open for these operands, or implementations follow it in different
 /// ways.
-fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
+fn implementations_differ(node: &Node, operands: &[Option<&Tensor>]) -> bool {
+    let operand = |index: usize| operands.get(index).copied().flatten();
     let is_float = |tensor: &Tensor| tensor.elem().class() == ElemClass::Float;
     let any_of = |tensor: &Tensor, is: fn(f64) -> bool| {
         is_float(tensor) && floats(tensor).is_none_or(|mut all| all.any(is))
     };
-    let any_float = |is: fn(f64) -> bool| operands.iter().any(|tensor| any_of(tensor, is));
-    let bounds = |index: usize| operands.get(index).filter(|tensor| !is_float(tensor)).and_then(extremes);
+    let any_float = |is: fn(f64) -> bool| operands.iter().flatten().any(|tensor| any_of(tensor, is));
+    let bounds = |index: usize| operand(index).filter(|tensor| !is_float(tensor)).and_then(extremes);
     match node.op() {
         // The bits that remain of a number that is shifted out.
         op::BIT_SHIFT => {
-            let bits = operands.first().and_then(|tensor| tensor.elem().bits()).unwrap_or(0);
+            let bits = operand(0).and_then(|tensor| tensor.elem().bits()).unwrap_or(0);
             bounds(1).is_none_or(|shifts| shifts.0 < 0 || shifts.1 >= i128::from(bits))
         }
         // Engines skip NaN in a window, or return it.
         op::GLOBAL_MAX_POOL | op::MAX_POOL => any_float(f64::is_nan),
         // The default of a limit is the least or the greatest finite number; other implementations keep infinities.
         op::CLIP => {
-            let omits = |index, name| node.input(index).is_none() && node.attribute(name).is_none();
-            let has = |is: fn(f64) -> bool| operands.first().is_some_and(|tensor| any_of(tensor, is));
+            let omits = |index, name| operand(index).is_none() && node.attribute(name).is_none();
+            let has = |is: fn(f64) -> bool| operand(0).is_some_and(|tensor| any_of(tensor, is));
             omits(1, attr::MIN) && has(|x| x == f64::NEG_INFINITY)
                 || omits(2, attr::MAX) && has(|x| x == f64::INFINITY)
                 || has_open_limits(node, operands)
         }
         // A quotient by 0, and the one that no integer is.
         op::DIV | op::MOD => {
-            let least = operands.first().and_then(|tensor| range_of(tensor.elem())).map(|range| range.0);
+            let least = operand(0).and_then(|tensor| range_of(tensor.elem())).map(|range| range.0);
             let (a, b) = (bounds(0), bounds(1));
             let is_least = a.zip(least).is_some_and(|(a, least)| a.0 == least && least < 0);
             b.is_some_and(|b| {
-                b.0 <= 0 && 0 <= b.1 && has_zero(operands.get(1)) || b.0 <= -1 && -1 <= b.1 && is_least
+                b.0 <= 0 && 0 <= b.1 && has_zero(operand(1)) || b.0 <= -1 && -1 <= b.1 && is_least
             })
         }
         // Elements are removed before the others are repeated, or after that.
@@ -125,15 +137,17 @@ fn implementations_differ(node: &Node, operands: &[Tensor]) -> bool {
             );
             let removes = |pads: &Tensor| extremes(pads).is_none_or(|all| all.0 < 0);
             let attribute = node.ints(attr::PADS).into_iter().flatten();
-            repeats && (attribute.copied().any(|pad| pad < 0) || operands.get(1).is_some_and(removes))
+            repeats && (attribute.copied().any(|pad| pad < 0) || operand(1).is_some_and(removes))
         }
         // An index that is not an integer.
-        op::ONE_HOT => operands.iter().take(2).any(|tensor| any_of(tensor, |index| index.fract() != 0.0)),
+        op::ONE_HOT => {
+            operands.iter().take(2).flatten().any(|tensor| any_of(tensor, |index| index.fract() != 0.0))
+        }
         // The integer of a fraction.
         op::POW => bounds(0).is_some() && bounds(1).is_some_and(|exponents| exponents.0 < 0),
         // The integer of NaN, and the quotient by a scale of 0.
         op::QUANTIZE_LINEAR => {
-            any_float(f64::is_nan) || operands.get(1).is_some_and(|scale| any_of(scale, |scale| scale == 0.0))
+            any_float(f64::is_nan) || operand(1).is_some_and(|scale| any_of(scale, |scale| scale == 0.0))
         }
         // The quotient of a range of one number: the scale of zeros is 0 by the body of the function, and 1 or 1/255 elsewhere.
         op::DYNAMIC_QUANTIZE_LINEAR => {
@@ -155,16 +169,14 @@ fn has_zero(tensor: Option<&Tensor>) -> bool {
 
 /// Whether a limit of a `Clip` is NaN, or the lower one is greater than the upper one: texts of older versions do not say which of
 /// them has effect.
-fn has_open_limits(node: &Node, operands: &[Tensor]) -> bool {
+fn has_open_limits(node: &Node, operands: &[Option<&Tensor>]) -> bool {
     let number = |tensor: &Tensor| -> Option<f64> {
         match tensor.elem().class() {
             ElemClass::Float => floats(tensor)?.next(),
             _ => extremes(tensor).map(|bounds| bounds.0 as f64),
         }
     };
-    // Operands that the node omits are not in the list.
-    let place = |index: usize| node.inputs().take(index).flatten().count();
-    let operand = |index: usize| node.input(index).and_then(|_| operands.get(place(index))).and_then(number);
+    let operand = |index: usize| operands.get(index).copied().flatten().and_then(number);
     let attribute = |name: Symbol| node.attribute(name).and_then(|attribute| attribute.value().to_tensor());
     let limit = |index, name| operand(index).or_else(|| attribute(name).as_ref().and_then(number));
     let (low, high) = (limit(1, attr::MIN), limit(2, attr::MAX));

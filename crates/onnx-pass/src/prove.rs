@@ -73,11 +73,7 @@ pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: 
         .with_execution(of_run(&options.execution))
         .with_registry(options.registry)
         .with_meter(Some(steps));
-    let is_exact = eq.class() == Exactness::Exact;
-    let undefined = match is_exact {
-        true => [Undefined::of(eq.model(), before), Undefined::of_results(eq.model(), after)],
-        false => [None, None],
-    };
+    let undefined = Undefined::of_sides(eq, options.registry);
     let runner = Runner::new(eq, &options.execution, run.clone(), undefined.each_ref().map(Option::as_ref));
     match conversions::decide(eq, &run) {
         Some(Decision::Equal(method)) => return Verdict::Proved(method),
@@ -454,7 +450,7 @@ impl<'a> Runner<'a> {
         };
         let result = match self.undefined.get(side as usize).copied().flatten() {
             Some(undefined) => {
-                undefined.begin(self.eq.model().function(self.eq.function(side)).body(), inputs);
+                undefined.begin();
                 planned.run(&given, &self.run.clone().with_observer(undefined))
             }
             None => planned.run(&given, &self.run),

@@ -1,78 +1,104 @@
 //! Runs of which the standard leaves a result open: they are not evidence that an edit is exact.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::fast::RandomState;
 use onnx_eval::{NodeRun, Observer, Value};
-use onnx_ir::{GraphId, Model, Node, NodeId, ValueId};
-use onnx_schema::op;
+use onnx_ir::{Callee, Def, GraphId, GraphOutput, Model, Node, NodeId, ValueId};
+use onnx_schema::{Registry, op};
 use onnx_types::tensor::Tensor;
 
+use crate::assumption::Exactness;
 use crate::compare::{self, Difference};
 use crate::elements;
-use crate::equivalence::EquivalenceSide;
-use crate::fixed_results::{are_undefined, may_be_undefined};
+use crate::equivalence::{Equivalence, EquivalenceSide};
+use crate::fixed_results::{are_open, may_be_undefined};
 use crate::prove::{Attempt, Runner};
 use crate::sample::{Case, SplitMix64};
 
-/// Observes the runs of one function, and notes whether a result of a node is not defined for its operands.
+/// Observes the runs of one side, and notes whether a result of a node is not defined for its operands.
 pub(crate) struct Undefined<'m> {
     model: &'m Model,
-    /// The body, if only results of the function count, not those from which it computes them.
-    results_of: Option<GraphId>,
+    /// The nodes whose results can be undefined, and count.
+    nodes: HashSet<NodeId, RandomState>,
     values: Mutex<HashMap<ValueId, Value, RandomState>>,
     is_found: AtomicBool,
 }
 
 impl<'m> Undefined<'m> {
-    /// `None` if no node of the body has results that can be undefined.
-    pub(crate) fn of(model: &'m Model, body: GraphId) -> Option<Self> {
-        Self::observing(model, body, None)
+    /// For both sides of a claim of the class *exact*.
+    pub(crate) fn of_sides(eq: &'m Equivalence, registry: &Registry) -> [Option<Self>; 2] {
+        let [before, after] = [EquivalenceSide::Before, EquivalenceSide::After].map(|side| eq.call(side));
+        match eq.class() {
+            Exactness::Exact => {
+                [Self::of(eq.model(), before, registry), Self::of_results(eq.model(), after, registry)]
+            }
+            _ => [None, None],
+        }
     }
 
-    /// The same for nodes that compute results of the function: another node may select what is defined.
-    pub(crate) fn of_results(model: &'m Model, body: GraphId) -> Option<Self> {
-        Self::observing(model, body, Some(body))
+    /// For all nodes that a call runs; `None` if no result of them can be undefined.
+    fn of(model: &'m Model, call: NodeId, registry: &Registry) -> Option<Self> {
+        Self::observing(model, call, registry, |_| true)
     }
 
-    fn observing(model: &'m Model, body: GraphId, results_of: Option<GraphId>) -> Option<Self> {
-        let made = Self { model, results_of, values: Mutex::default(), is_found: AtomicBool::new(false) };
-        model.nodes_in(body).any(|node| made.counts(node)).then_some(made)
+    /// The same for nodes that compute results of the call: another node may select what is defined.
+    fn of_results(model: &'m Model, call: NodeId, registry: &Registry) -> Option<Self> {
+        let results = results(model, call, registry);
+        let is_result = |node: &Node| node.outputs().iter().flatten().any(|output| results.contains(output));
+        Self::observing(model, call, registry, is_result)
     }
 
-    /// Whether the results of a node can be undefined, and count.
-    fn counts(&self, node: NodeId) -> bool {
-        let record = self.model.node(node);
-        may_be_undefined(record.op()) && self.results_of.is_none_or(|body| self.is_result(record, body))
+    fn observing(
+        model: &'m Model,
+        call: NodeId,
+        registry: &Registry,
+        counts: impl Fn(&Node) -> bool,
+    ) -> Option<Self> {
+        let can_be = |node: &NodeId| may_be_undefined(model.node(*node).op()) && counts(model.node(*node));
+        let nodes: HashSet<NodeId, RandomState> =
+            model.walk_node(call).with_functions(registry).nodes().filter(can_be).collect();
+        let has_any = !nodes.is_empty();
+        has_any.then(|| Self { model, nodes, values: Mutex::default(), is_found: AtomicBool::new(false) })
     }
 
-    /// Whether a body returns a result of a node, or a copy of it.
-    fn is_result(&self, record: &Node, body: GraphId) -> bool {
-        let results = self.model.graph(body).outputs();
-        let returns = |value: ValueId| results.iter().any(|result| result.value() == value);
-        let copies = |value: ValueId| {
-            self.model.nodes(body).any(|user| {
-                let user = self.model.node(user);
-                user.is(op::IDENTITY) && user.input(0) == Some(value) && user.output(0).is_some_and(returns)
-            })
-        };
-        record.outputs().iter().flatten().any(|&output| returns(output) || copies(output))
-    }
-
-    /// Begins a run of the body with these inputs.
-    pub(crate) fn begin(&self, body: GraphId, inputs: &[Value]) {
+    /// Begins a run.
+    pub(crate) fn begin(&self) {
         self.is_found.store(false, Ordering::Relaxed);
-        let Ok(mut values) = self.values.lock() else { return };
-        values.clear();
-        values.extend(self.model.graph(body).inputs().iter().copied().zip(inputs.iter().cloned()));
+        if let Ok(mut values) = self.values.lock() {
+            values.clear();
+        }
     }
 
     /// Whether the run had such a result.
     pub(crate) fn is_found(&self) -> bool {
         self.is_found.load(Ordering::Relaxed)
     }
+}
+
+/// The results of a call, and the values of which they are copies: what `Identity` copies, and results of functions and branches.
+fn results(model: &Model, call: NodeId, registry: &Registry) -> HashSet<ValueId, RandomState> {
+    let mut results = HashSet::default();
+    let mut open: Vec<ValueId> = model.node(call).outputs().iter().flatten().copied().collect();
+    while let Some(value) = open.pop() {
+        if !results.insert(value) {
+            continue;
+        }
+        let Def::Output { node, index } = model.value(value).def() else { continue };
+        let record = model.node(node);
+        let result =
+            |graph: GraphId| model.graph(graph).outputs().get(index as usize).map(GraphOutput::value);
+        if record.is(op::IDENTITY) {
+            open.extend(record.input(0));
+        } else if record.is(op::IF) {
+            open.extend(record.nested_graphs().filter_map(result));
+        } else if let Callee::Function(function) = model.callee(node, registry) {
+            open.extend(result(model.function(function).body()));
+        }
+    }
+    results
 }
 
 impl Runner<'_> {
@@ -132,20 +158,37 @@ impl Runner<'_> {
 }
 
 impl Observer for Undefined<'_> {
+    fn enter(&self, inputs: &[ValueId], given: &[Option<Value>]) {
+        let Ok(mut values) = self.values.lock() else { return };
+        for (&input, given) in inputs.iter().zip(given) {
+            match given {
+                Some(value) => values.insert(input, value.clone()),
+                None => values.remove(&input),
+            };
+        }
+    }
+
     fn end(&self, run: &NodeRun<'_>) {
         let Ok(mut values) = self.values.lock() else { return };
         let record = self.model.node(run.node);
-        if self.counts(run.node) {
-            let operand = |value: ValueId| -> Option<Tensor> {
-                let constant = || self.model.constant_tensor(value).cloned();
-                let computed = values.get(&value).and_then(Value::tensor).map(|tensor| Tensor::clone(tensor));
-                computed.or_else(constant)
+        if self.nodes.contains(&run.node) {
+            // The outer option is `None` for an operand that is not a tensor, the inner one for an omitted one.
+            let operand = |value: ValueId| match values.get(&value) {
+                Some(value) => value.tensor().map(|tensor| Some(Tensor::clone(tensor))),
+                None if let Some(constant) = self.model.constant_tensor(value) => {
+                    Some(Some(constant.clone()))
+                }
+                None => Some(None),
             };
-            // Inputs of the graph of a loop are not known here.
-            let operands: Option<Vec<Tensor>> = record.inputs().flatten().map(operand).collect();
+            let operands: Option<Vec<Option<Tensor>>> =
+                record.inputs().map(|input| input.map_or(Some(None), operand)).collect();
             let results = run.outputs.iter().flatten().filter_map(Value::tensor);
             let results: Vec<Tensor> = results.map(|tensor| Tensor::clone(tensor)).collect();
-            if operands.is_some_and(|operands| are_undefined(self.model, run.node, &operands, &results)) {
+            let are_open = |operands: Vec<Option<Tensor>>| {
+                let operands: Vec<Option<&Tensor>> = operands.iter().map(Option::as_ref).collect();
+                are_open(record, &operands, &results)
+            };
+            if operands.is_some_and(are_open) {
                 self.is_found.store(true, Ordering::Relaxed);
             }
         }

@@ -1,7 +1,7 @@
 //! Runs of an exact claim in which zeros of different signs meet where the standard does not say which of them is the result.
 
 use onnx_eval::{SplitMix64, ZeroOrder};
-use onnx_ir::{Callee, GraphId, Model};
+use onnx_ir::{Model, NodeId};
 use onnx_schema::Registry;
 use onnx_types::{ElemClass, Type};
 
@@ -25,9 +25,8 @@ impl<'a> Runner<'a> {
     /// The verdict of a claim that holds in all runs, after runs in which -0.0 is less than 0.0, or greater. The new side must
     /// return a result that an implementation of the old side returns.
     pub(crate) fn on_zeros(&self, verdict: Verdict) -> Verdict {
-        let model = self.eq.model();
         let [old, new] = [EquivalenceSide::Before, EquivalenceSide::After]
-            .map(|side| choices(model, model.function(self.eq.function(side)).body()));
+            .map(|side| choices(self.eq.model(), self.eq.call(side), self.run.registry));
         let is_exact = self.eq.class() == Exactness::Exact && matches!(verdict, Verdict::Tested { .. });
         if !is_exact || new == 0 || !self.has_floats() {
             return verdict;
@@ -103,17 +102,13 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Number of nodes of a function whose results depend on the order of zeros; of all functions if it calls others.
-fn choices(model: &Model, body: GraphId) -> usize {
-    let orders = |node| {
-        let schema = model.callee(node, Registry::STANDARD).standard();
+/// Number of nodes that a call runs whose results depend on the order of zeros.
+fn choices(model: &Model, call: NodeId, registry: &Registry) -> usize {
+    let orders = |node: &NodeId| {
+        let schema = model.callee(*node, registry).standard();
         schema.is_some_and(|schema| schema.traits().orders_zeros())
     };
-    let calls = |node| matches!(model.callee(node, Registry::STANDARD), Callee::Function(_));
-    if model.nodes_in(body).any(calls) {
-        return model.all_graphs().flat_map(|graph| model.nodes(graph)).filter(|&node| orders(node)).count();
-    }
-    model.nodes_in(body).filter(|&node| orders(node)).count()
+    model.walk_node(call).with_functions(registry).nodes().filter(orders).count()
 }
 
 /// The orders in which the old side runs: all, or of many nodes those that are equal, alternate or are drawn.

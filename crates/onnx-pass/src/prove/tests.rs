@@ -180,6 +180,53 @@ fn results_that_the_standard_leaves_open_are_told_from_others() {
     assert!(matches!(found, Verdict::Refuted(_)), "{found}");
 }
 
+/// Results that are open in functions and branches are seen, also where a call omits an argument.
+#[test]
+fn results_that_are_open_in_functions_and_branches_are_seen() {
+    let verdict = |before: &str, after: &str| {
+        let side = |name: &str, nodes: &str| {
+            format!(
+                "<domain: \"onnx.pass\", opset_import: [\"\": 20, \"my\": 1]> {name} (x, c) => (y) {{
+                    top = Constant <value_float = 3.4028234663852886e38> () bottom = Neg (top) {nodes}
+                }}"
+            )
+        };
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 20, \"my\": 1, \"onnx.pass\": 1], metadata_props: [\"equivalence.class\": \"exact\"]>
+            equivalence (float[N] x, bool c) => (b, a) {{ b = onnx.pass.before (x, c) a = onnx.pass.after (x, c) }}
+            {} {} <domain: \"my\", opset_import: [\"\": 20]> Clamp (p, low, high) => (q) {{ q = Clip (p, low, high) }}",
+            side("before", before),
+            side("after", after)
+        );
+        prove(&Equivalence::parse(&text).unwrap(), &PassOptions::default())
+    };
+    let (open, half) = ("y = my.Clamp (x)", "y = my.Clamp (x, bottom)");
+    let defined = "a = Min (x, top) y = Max (a, bottom)";
+    let branch = |graph: &str| {
+        format!(
+            "y = If (c) <then_branch = t () => (p) {{ {graph} }}, else_branch = e () => (q) {{ q = Neg (x) }}>"
+        )
+    };
+    for (before, after) in [(open, "y = Clip (x)"), (half, "y = Clip (x, bottom)"), (open, half)] {
+        let verdict = verdict(before, after);
+        assert!(matches!(verdict, Verdict::Tested { .. }), "{before}: {after}: {verdict}");
+    }
+    let in_branch = [
+        branch("a = Min (x, top) p = Max (a, bottom)"),
+        branch("p = my.Clamp (x)"),
+        branch("a = Clip (x) p = Identity (a)"),
+    ];
+    let [old, called, copied] = in_branch.each_ref().map(String::as_str);
+    for (before, after) in [(defined, open), (defined, half), (old, called), (old, copied)] {
+        let verdict = verdict(before, after);
+        assert!(matches!(verdict, Verdict::Refuted(_)), "{before}: {after}: {verdict}");
+    }
+    // The last node selects what is defined.
+    let selected = "i = IsInf (x) a = Clip (x) s = Where (i, top, x) n = Less (x, bottom) m = Where (n, bottom, s) y = Where (i, m, a)";
+    let found = verdict(defined, selected);
+    assert!(matches!(found, Verdict::Tested { .. }), "{found}");
+}
+
 /// A number that is rounded to -0.0 is one.
 #[test]
 fn granted_conditions_hold_for_rounded_numbers() {

@@ -533,3 +533,28 @@ fn bodies_of_functions_are_simplified_after_edits_elsewhere() {
     // `Elu`, `Exp` and both calls.
     assert_eq!(model.node_count(), 4);
 }
+
+/// A constant of no elements is not one for each of no channels: it may repeat what it is added to.
+#[test]
+fn constants_without_elements_are_not_those_of_channels() {
+    let rules = [RuleSet::standard().unwrap(), RuleSet::fusions().unwrap()];
+    for nodes in [
+        "t = Conv (x, w)",
+        "t = ConvTranspose (x, v)",
+        "t = InstanceNormalization (x, s, s)",
+        "t = GroupNormalization <num_groups = 1> (x, s, s)",
+    ] {
+        for op in ["Add", "Mul"] {
+            let text = format!(
+                "<ir_version: 10, opset_import: [\"\": 21]> g (float[1,0,3] x) => (float[3,0,3] y)
+                <float[0,0,1] w = {{}}, float[0,0,1] v = {{}}, float[0] s = {{}}, float[3,0,3] c = {{}}> {{ {nodes} y = {op} (t, c) }}"
+            );
+            for rules in &rules {
+                let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+                let report = rules.apply(&mut PassCx::new(&mut model, PassOptions::default()));
+                assert!(report.refusals.is_empty(), "{text}: {:?}", report.refusals);
+                assert_eq!(report.edits, 0, "{text}");
+            }
+        }
+    }
+}
