@@ -6,6 +6,7 @@ use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Limits};
 
+use crate::engine::Shared;
 use crate::observer::Observer;
 
 /// The type in which floats are computed.
@@ -96,6 +97,8 @@ pub struct EvalOptions<'a> {
     pub perturbation: Option<Perturbation>,
     /// The order of zeros where the standard leaves it open. Default: that of the kernels.
     pub zeros: Option<ZeroOrder>,
+    /// Results that other runs have in common with this one.
+    pub(crate) shared: Option<&'a Shared>,
     /// Is increased by the operations of each run, as [`run_steps`](Limits::run_steps) counts them: for callers that bound the work
     /// of many runs. Default: none.
     pub meter: Option<&'a AtomicU64>,
@@ -115,6 +118,7 @@ impl Default for EvalOptions<'_> {
             precision: Precision::Declared,
             perturbation: None,
             zeros: None,
+            shared: None,
             meter: None,
             threads: 1,
         }

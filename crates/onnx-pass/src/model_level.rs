@@ -243,7 +243,7 @@ fn run(
         .with_meter(Some(steps));
     let is_exact = class == Exactness::Exact;
     let tolerances = if is_exact { Tolerances::EXACT } else { Tolerances::default() };
-    let compared = CompareOptions::default().with_tolerances(tolerances);
+    let compared = CompareOptions::default().with_tolerances(tolerances).with_shares(true);
     let Some(difference) = difference((before, after), &run, &inputs, &compared)? else { return Ok(()) };
     if !is_exact {
         let wide = run.with_precision(Precision::Double);

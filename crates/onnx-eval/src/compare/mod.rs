@@ -38,7 +38,7 @@ use onnx_diag::Locus;
 use onnx_ir::{GraphOutput, Model, NodeId, ValueId};
 use onnx_types::Interrupt;
 
-use crate::engine::Evaluator;
+use crate::engine::{Evaluator, Shared};
 use crate::fault::{self, Failure, FailureKind};
 use crate::observer::{NodeRun, Observer};
 use crate::options::EvalOptions;
@@ -62,6 +62,10 @@ pub struct CompareOptions {
     /// Whether the direction and the size of the differences of float tensors are computed as well:
     /// [`Compared::similarity`].
     pub similarity: bool,
+    /// Whether products that both models compute from the same bits are computed once: two versions of a model take little longer
+    /// than one. Their operands and results stay in memory, at most half of [`run_bytes`](crate::Limits::run_bytes). For models
+    /// with the same options and data.
+    pub shares: bool,
 }
 
 onnx_types::option_setters! {
@@ -69,6 +73,7 @@ onnx_types::option_setters! {
         with_tolerances => tolerances: Tolerances,
         with_inner => inner: bool,
         with_similarity => similarity: bool,
+        with_shares => shares: bool,
     }
 }
 
@@ -278,7 +283,9 @@ impl<'m> Pair<'m> {
             left: Mutex::new(Some(self.a.options().execution.limits.run_bytes)),
             values: Mutex::default(),
         };
-        let outputs = run(&self.a, &given, seed_a, &collector).map_err(on(Side::A))?;
+        let shared = options.shares.then(|| Shared::new(self.a.options().execution.limits.run_bytes / 2));
+        let shared = shared.as_ref();
+        let outputs = run(&self.a, &given, seed_a, (&collector, shared)).map_err(on(Side::A))?;
         let mut known = collector.finish().map_err(on(Side::A))?;
         let names = output_names(a);
         known.extend(names.iter().cloned().zip(outputs));
@@ -299,7 +306,7 @@ impl<'m> Pair<'m> {
         let of_b = b.graph(b.main_graph()).outputs().iter().map(GraphOutput::value).collect();
         let nodes = if options.inner { nodes_by_output(a) } else { HashMap::default() };
         let comparer = Comparer { model: b, outputs: of_b, known: &known, nodes, options, interrupt, found };
-        let outputs = run(&self.b, &given, seed_b, &comparer).map_err(on(Side::B))?;
+        let outputs = run(&self.b, &given, seed_b, (&comparer, shared)).map_err(on(Side::B))?;
         let inner =
             comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner).map_err(on(Side::B))?;
         let mut comparison = Comparison { inner, ..Comparison::default() };
@@ -378,13 +385,14 @@ fn run(
     evaluator: &Evaluator<'_>,
     given: &Given<'_>,
     seed: u64,
-    observer: &dyn Observer,
+    (observer, shared): (&dyn Observer, Option<&Shared>),
 ) -> Result<Vec<Value>, Failure> {
     let model = evaluator.model();
     let of_input =
         |&input: &ValueId| given.get(model.str(model.value(input).name())).map(|&value| value.clone());
     let values = evaluator.inputs().iter().map(of_input).collect();
-    evaluator.run_within(values, &evaluator.options().clone().with_observer(observer).with_seed(seed))
+    let options = evaluator.options().clone().with_observer(observer).with_seed(seed);
+    evaluator.run_within(values, &EvalOptions { shared, ..options })
 }
 
 type Values = HashMap<String, Value, RandomState>;

@@ -11,13 +11,14 @@ use smallvec::SmallVec;
 use super::control::{Control, Next};
 use super::notes::{self, operands};
 use super::plan::{Action, Plan, Step};
+use super::shared::{Key, Results};
 use super::{proof, types, zeros};
 use crate::budget::Budget;
 use crate::cx::{Buffer, Cx, Outcome, REUSED_INPUTS, Stop};
 use crate::fault::Failure;
 use crate::observer::NodeRun;
 use crate::options::{EvalOptions, Precision};
-use crate::registry::has_open_rounding;
+use crate::registry::{KernelFn, has_open_rounding};
 use crate::threads::Threads;
 use crate::value::Value;
 
@@ -214,9 +215,12 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     /// Whether kernels may overwrite operands: the modes for proofs read them again.
     fn overwrites(&self) -> bool {
-        self.options.precision == Precision::Declared
-            && self.options.perturbation.is_none()
-            && self.options.zeros.is_none()
+        self.options.precision == Precision::Declared && self.is_plain()
+    }
+
+    /// Whether results are those that kernels compute.
+    fn is_plain(&self) -> bool {
+        self.options.perturbation.is_none() && self.options.zeros.is_none()
     }
 
     /// Runs until the first graph ends.
@@ -275,18 +279,7 @@ impl<'p, 'm> Machine<'p, 'm> {
             types::check(schema, inputs)?;
         }
         match &step.action {
-            Action::Plain(kernel) => {
-                let (zeros, made) = (self.options.zeros, self.zeros_ordered);
-                let run = |cx: &mut Cx<'_, '_>| match zeros {
-                    Some(zeros) if zeros::depend_on_order(cx) => {
-                        zeros::run_in_order(cx, *kernel, zeros.is_reversed(made)).map(|()| true)
-                    }
-                    _ => kernel(cx).map(|()| false),
-                };
-                let (is_ordered, outputs) = self.kernel(step, inputs, run)?;
-                self.zeros_ordered = made.wrapping_add(u32::from(is_ordered));
-                self.finish(step, outputs)
-            }
+            Action::Plain(kernel) => self.plain(step, inputs, *kernel),
             Action::Custom(kernel) => {
                 let outputs = self.kernel(step, inputs, |cx| kernel(cx))?.1;
                 self.finish(step, outputs)
@@ -309,6 +302,37 @@ impl<'p, 'm> Machine<'p, 'm> {
             }
             Action::Missing(reason) => Err(Stop::Unsupported(reason.clone())),
         }
+    }
+
+    /// Runs a kernel that needs no graphs, if its results are not known.
+    fn plain(
+        &mut self,
+        step: &Step<'m>,
+        inputs: &mut SmallVec<[Option<Value>; 4]>,
+        kernel: KernelFn,
+    ) -> Outcome {
+        let shared = self.options.shared.filter(|_| self.is_plain());
+        let key = shared.and_then(|shared| Some((shared, Key::of(self.model, step, inputs)?)));
+        if let Some(known) = key.as_ref().and_then(|(shared, key)| shared.find(key)) {
+            self.budget.work(known.steps)?;
+            let outputs = known.outputs.into_iter().collect();
+            return self.finish(step, Made { outputs, buffers: SmallVec::new() });
+        }
+        let left = self.budget.steps_left();
+        let (zeros, ordered) = (self.options.zeros, self.zeros_ordered);
+        let run = |cx: &mut Cx<'_, '_>| match zeros {
+            Some(zeros) if zeros::depend_on_order(cx) => {
+                zeros::run_in_order(cx, kernel, zeros.is_reversed(ordered)).map(|()| true)
+            }
+            _ => kernel(cx).map(|()| false),
+        };
+        let (is_ordered, made) = self.kernel(step, inputs, run)?;
+        self.zeros_ordered = ordered.wrapping_add(u32::from(is_ordered));
+        if let Some((shared, key)) = key {
+            let steps = left.saturating_sub(self.budget.steps_left());
+            shared.keep(key, Results { outputs: made.outputs.to_vec(), steps });
+        }
+        self.finish(step, made)
     }
 
     /// Runs a kernel, and returns its result and the outputs that it set.

@@ -8,8 +8,10 @@ mod notes;
 mod order;
 mod plan;
 mod proof;
+mod shared;
 pub(crate) mod types;
 mod zeros;
 
 pub use evaluator::{Evaluator, NodeEvaluator, run_node};
 pub(crate) use proof::is_narrow;
+pub(crate) use shared::Shared;
