@@ -180,8 +180,6 @@ impl<'a, 'r> Elements<'a, 'r> {
         content: Option<&[Elem]>,
     ) -> Result<Tensor, NoCase> {
         let content = content.filter(|content| content.len() == count);
-        let known =
-            |elements: &Self, index: usize| content.and_then(|content| elements.known(content, index));
         if self.elem.class() == ElemClass::String {
             return self.strings(dims, count);
         }
@@ -211,8 +209,10 @@ impl<'a, 'r> Elements<'a, 'r> {
             Some(sweep) => sweep.change(self, &dims, &mut floats, &mut integers),
             None => self.make_uniform(&dims, &mut floats, &mut integers),
         }
-        for index in (0..count).filter(|_| content.is_some()) {
-            let Some(number) = known(self, index) else { continue };
+        for (content, index) in
+            content.into_iter().flat_map(|content| (0..count).map(move |index| (content, index)))
+        {
+            let Some(number) = self.known(content, index) else { continue };
             if let Some(float) = floats.get_mut(index) {
                 *float = number;
             } else if let Some(integer) = integers.get_mut(index) {

@@ -185,7 +185,7 @@ pub(crate) fn measure(
             Err(failure) => format!("the model after does not run: {}", failure.failure),
         };
         let (sizes, inputs) = (feeds.sizes, feeds.values);
-        let found = Counterexample { sizes, inputs, difference, reproducer: String::new() };
+        let found = Counterexample { sizes, inputs, difference, reproducer: String::new(), case: None };
         return Verdict::Refuted(Box::new(found));
     }
     if runs == 0 { Verdict::Untested(reason) } else { Verdict::Measured { runs, absolute, relative } }
@@ -264,6 +264,7 @@ fn run(
         inputs: feeds.values,
         difference,
         reproducer: String::new(),
+        case: None,
     })))
 }
 

@@ -4,7 +4,6 @@
 mod tests;
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use onnx_eval::{EvalOptions, Failure, FailureKind, NodeEvaluator, Perturbation, Precision, Value};
@@ -61,6 +60,14 @@ pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
 
 /// Like [`prove`], and adds the operations of all runs to a number.
 pub(crate) fn prove_metered(eq: &Equivalence, options: &PassOptions<'_>, steps: &AtomicU64) -> Verdict {
+    let mut verdict = decide(eq, options, steps);
+    if let Verdict::Refuted(counterexample) = &mut verdict {
+        counterexample.write_reproducer(eq);
+    }
+    verdict
+}
+
+fn decide(eq: &Equivalence, options: &PassOptions<'_>, steps: &AtomicU64) -> Verdict {
     if eq.class() == Exactness::Approximate {
         return Verdict::Untested("edits of the class approximate are measured on whole models".to_owned());
     }
@@ -569,20 +576,9 @@ impl<'a> Runner<'a> {
             sizes: case.sizes.iter().map(size).collect(),
             inputs: inputs.collect(),
             difference: format!("{} is {before} before and {after} after", place.unwrap_or(output)),
-            reproducer: self.reproducer(case),
+            reproducer: String::new(),
+            case: Some(Box::new(case.clone())),
         }
-    }
-
-    fn reproducer(&self, case: &Case) -> String {
-        let mut eq = self.eq.clone();
-        let main = eq.model.main_graph();
-        for (input, value) in eq.inputs().into_iter().zip(&case.inputs) {
-            if let Some(tensor) = value.tensor() {
-                let constant = onnx_ir::Constant::Dense(Tensor::clone(tensor));
-                eq.model.set_initializer(main, input, Some(Arc::new(constant)));
-            }
-        }
-        eq.text().unwrap_or_default()
     }
 }
 

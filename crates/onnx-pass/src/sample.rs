@@ -26,6 +26,7 @@ pub(crate) const SMALL: i64 = 8;
 pub(crate) const ROUNDS: usize = 8;
 
 /// The inputs of one run.
+#[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) sizes: Vec<(Symbol, i64)>,
     pub(crate) inputs: Vec<Value>,

@@ -1,10 +1,15 @@
 //! The result of a proof, and the input that refutes a claim.
 
 use std::fmt;
+use std::sync::Arc;
 
 use onnx_eval::Value;
+use onnx_ir::Constant;
+use onnx_types::tensor::Tensor;
 
 use crate::compare;
+use crate::equivalence::Equivalence;
+use crate::sample::Case;
 
 /// Maximum number of elements of a tensor that a counterexample shows.
 const SHOWN_ELEMENTS: usize = 16;
@@ -73,6 +78,25 @@ pub struct Counterexample {
     /// The equivalence with the inputs as defaults, in the text format: a model that returns both results. Empty if it
     /// cannot be written.
     pub reproducer: String,
+    /// The sizes and all inputs, until the reproducer is written.
+    pub(crate) case: Option<Box<Case>>,
+}
+
+impl Counterexample {
+    /// Writes the claim with all inputs as initializers. Most differences at smaller sizes are not the last word, and the text of
+    /// large inputs takes longer than finding them.
+    pub(crate) fn write_reproducer(&mut self, eq: &Equivalence) {
+        let Some(case) = self.case.take() else { return };
+        let mut eq = eq.clone();
+        let main = eq.model.main_graph();
+        for (input, value) in eq.inputs().into_iter().zip(&case.inputs) {
+            if let Some(tensor) = value.tensor() {
+                let constant = Constant::Dense(Tensor::clone(tensor));
+                eq.model.set_initializer(main, input, Some(Arc::new(constant)));
+            }
+        }
+        self.reproducer = eq.text().unwrap_or_default();
+    }
 }
 
 impl fmt::Display for Counterexample {
