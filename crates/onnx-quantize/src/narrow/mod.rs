@@ -273,7 +273,6 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         let mut result = model.clone();
         options.execution.interrupt.check()?;
         let mut done = attempt(&mut result, change, options, &forced)?;
-        find_versions(model, change, &mut done);
         raise_ir_version(&mut result);
         // A copy of a function has the errors of the function, at another place.
         let is_new = |error: &Diagnostic| {
@@ -288,6 +287,7 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
                     false => Err(NarrowError::NotTaken(Box::new(reason))),
                 };
             }
+            find_versions(model, change, &mut done, options);
             *model = result;
             return Ok(done);
         };

@@ -46,13 +46,25 @@ impl NotTaken {
     }
 }
 
-/// Finds the versions of operators that take the type where the imported ones do not.
-pub(super) fn find_versions(model: &Model, change: Change, done: &mut Narrowed) {
+/// Finds the least version of the operators that stay for their types in which they take the narrow one.
+pub(super) fn find_versions(
+    model: &Model,
+    change: Change,
+    done: &mut Narrowed,
+    options: &NarrowOptions<'_>,
+) {
     let Change::Narrow(half) = change else { return };
-    for wide in done.wide.iter_mut().filter(|wide| wide.reason == WideReason::Signature) {
-        if model.get_node(wide.node).is_some() {
-            wide.version = versions_that_take(model, wide.node, half, false).min();
-        }
+    let lacks_type = |wide: &&mut WideNode| {
+        wide.reason == WideReason::Signature && model.get_node(wide.node).is_some()
+    };
+    let mut lacking = done.wide.iter_mut().filter(lacks_type).peekable();
+    if lacking.peek().is_none() {
+        return;
+    }
+    let inference = infer(model, &infer_options(options));
+    let is_float = |value: ValueId| inference.ty(value).elem() == Some(ElemType::Float);
+    for wide in lacking {
+        wide.version = versions_that_take(model, wide.node, half, (false, &is_float)).into_iter().min();
     }
 }
 
