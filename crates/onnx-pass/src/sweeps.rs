@@ -218,20 +218,7 @@ impl Sweep {
                     }
                 }
             }
-            Self::Zeros(run) => {
-                let mut rng = SplitMix64::new(run.wrapping_mul(31).wrapping_add(elements.number as u64));
-                for number in floats.iter_mut() {
-                    let changed = match rng.below(8) {
-                        0..3 => 0.0,
-                        3..6 => -0.0,
-                        6 => -number.abs(),
-                        _ => *number,
-                    };
-                    if allows(changed) {
-                        *number = changed;
-                    }
-                }
-            }
+            Self::Zeros(run) => zeros(*run, elements.number, floats, allows),
             Self::Multiples(run) => {
                 let mut multiples = Multiples::of(*run, elements);
                 let different = floats.len().max(integers.len()).min(DIFFERENT);
@@ -252,6 +239,22 @@ impl Sweep {
             // Indices into other tables.
             Self::Table { .. } => integers.fill(0),
             Self::Strings { .. } | Self::Sizes(_) => {}
+        }
+    }
+}
+
+/// Makes most numbers zeros of both signs, and some of the others negative.
+fn zeros(run: u64, input: usize, floats: &mut [f64], allows: impl Fn(f64) -> bool) {
+    let mut rng = SplitMix64::new(run.wrapping_mul(31).wrapping_add(input as u64));
+    for number in floats {
+        let changed = match rng.below(8) {
+            0..3 => 0.0,
+            3..6 => -0.0,
+            6 => -number.abs(),
+            _ => *number,
+        };
+        if allows(changed) {
+            *number = changed;
         }
     }
 }

@@ -117,7 +117,7 @@ fn of_old(nodes: usize) -> Vec<u64> {
     const DRAWN: u64 = 8;
     match nodes {
         0 => Vec::new(),
-        ..=ALL => (0..1 << nodes).collect(),
+        1..=ALL => (0..1 << nodes).collect(),
         _ => {
             let mut rng = SplitMix64::new(DRAWN);
             let alternating = u64::MAX / 3;
