@@ -5,7 +5,6 @@ use std::path::Path;
 
 use clap::ValueEnum as _;
 use onnx_codec::EncodeOptions;
-use onnx_diag::Caps;
 use onnx_diag::render::text;
 use onnx_text::PrintOptions;
 
@@ -58,8 +57,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         out.release_summaries();
     }
     if !args.number_format.is_requested() {
-        let shown = args.input.severity.caps().unwrap_or(change::TEXT_CAPS);
-        progress.aside(|| report_versions((&loaded, &args.input_file), &versions, (is_plan, args.keep_going), shown, out))?;
+        progress.aside(|| report_versions(&loaded, args, &versions, is_plan, out))?;
     }
     if is_plan && versions.found.is_empty() {
         planned(&mut loaded, args, (&versions, assumes_positive, setting), &progress, out)?;
@@ -141,29 +139,29 @@ fn refuse_idle(args: &ConvertArgs) -> Result<(), Failure> {
 
 /// Tells what is done for each operator set, and what prevents it.
 fn report_versions(
-    (loaded, input): (&Loaded, &Path),
+    loaded: &Loaded,
+    args: &ConvertArgs,
     versions: &Versions,
-    (is_plan, is_partial): (bool, bool),
-    shown: Caps,
+    is_plan: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
     for (item, plan) in &versions.sets {
         match is_plan && out.is_for_people() {
             true => out.text(&item.page(plan)?)?,
             false if versions.found.is_empty() || is_plan => out.summary(&item.summary(plan)),
-            false if is_partial => out.summary(&item.reached_summary()),
+            false if args.keep_going => out.summary(&item.reached_summary()),
             false => {}
         }
     }
     if !versions.found.is_empty() {
         let options = text::Options::new(&loaded.name).with_style(&Colours).with_concise(true);
         let mut few = versions.found.clone();
-        few.limit(shown);
+        few.limit(args.input.severity.caps().unwrap_or(change::TEXT_CAPS));
         out.findings(&few, &options);
         versions.help().into_iter().for_each(|help| out.help(help));
     }
-    let type_errors = versions.sets.iter().map(|(_, plan)| plan.type_errors).max().unwrap_or_default();
-    warn_of_type_errors(type_errors, input, out);
+    let has_type_errors = versions.sets.iter().any(|(_, plan)| plan.has_type_errors);
+    warn_of_type_errors(has_type_errors, &args.input_file, out);
     let mut found = versions.found.clone();
     found.merge(loaded.findings.clone());
     if versions.sets.is_empty() || out.is_for_people() {
@@ -171,7 +169,7 @@ fn report_versions(
     }
     out.result_kind("convert/1", "models");
     let sets: Vec<&Item> = versions.sets.iter().map(|(item, _)| item).collect();
-    let item = serde_json::json!({ "name": loaded.name, "sets": sets, "type_errors": type_errors });
+    let item = serde_json::json!({ "name": loaded.name, "sets": sets, "has_type_errors": has_type_errors });
     let item = JsonText::of(&item)?;
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, vec![item])
 }

@@ -16,7 +16,6 @@ use crate::args::SeverityArgs;
 use crate::exit::Failure;
 use crate::input::{Loaded, is_stdin};
 use crate::output::{Colours, Out};
-use crate::size::plural;
 use crate::spelling::quoted;
 use crate::weights::external_locations;
 use crate::{report, tensors};
@@ -102,12 +101,11 @@ fn in_cycles(loaded: &Loaded, registry: &Registry) -> Sink {
 }
 
 /// Warns of errors that inference found in a model that is changed in spite of them.
-pub(crate) fn warn_of_type_errors(count: u64, input: &Path, out: &Out) {
-    if count > 0 {
-        let errors = plural(count, "error");
+pub(crate) fn warn_of_type_errors(has_errors: bool, input: &Path, out: &Out) {
+    if has_errors {
         let model = if is_stdin(input) { "MODEL".into() } else { quoted(&input.to_string_lossy()) };
         out.warning(
-            &format!("inference finds {errors} in the types of the model, which the result has, too"),
+            "inference finds errors in the types of the model, which the result has, too",
             Some(&format!("`onnx check {model}` lists them with their repairs")),
         );
     }

@@ -144,9 +144,9 @@ pub struct PipelineReport {
     /// The comparison of the model before and after, if the options ask for [`Level::Model`]. If it is refuted, the model is as
     /// it was before the pipeline.
     pub model: Option<Verdict>,
-    /// Number of errors that inference found in the model before the passes: nodes that fail for the types and shapes of their operands, and
-    /// declarations that contradict them.
-    pub type_errors: u64,
+    /// Whether inference found an error in the model before the passes: a node that fails for the types and shapes of its
+    /// operands, or a declaration that contradicts them.
+    pub has_type_errors: bool,
 }
 
 impl PipelineReport {
@@ -267,7 +267,7 @@ impl Pipeline {
         let mut report = PipelineReport::default();
         let before = (options.level == Level::Model).then(|| model.clone());
         let mut cx = PassCx::new(model, options.clone());
-        report.type_errors = cx.inference().error_count();
+        report.has_type_errors = cx.inference().has_errors();
         let ended = self.phases.iter().try_for_each(|phase| run_phase(phase, &mut cx, &mut report));
         report.ended = ended.err();
         report.journal = cx.into_journal();

@@ -289,11 +289,11 @@ impl Inference {
         &self.findings
     }
 
-    /// Number of errors among the [findings](Self::findings). Exceeded limits are none: they are not defects of the model.
+    /// Whether an error is among the [findings](Self::findings). An exceeded limit is none: it is not a defect of the model.
     #[must_use]
-    pub fn error_count(&self) -> u64 {
+    pub fn has_errors(&self) -> bool {
         let limits = self.findings.rule_counts().find(|count| *count.rule == LIMIT);
-        self.findings.counts().errors.saturating_sub(limits.map_or(0, |count| count.found))
+        self.findings.counts().errors > limits.map_or(0, |count| count.found)
     }
 
     /// The nodes that contradict themselves in every run of the model, each with the rule and the message.

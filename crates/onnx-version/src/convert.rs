@@ -286,9 +286,9 @@ pub(crate) fn work(
     options.execution.interrupt.check()?;
     let Engine { model: mut after, records: steps, refusals, unknown, types, .. } = engine;
     let inference = types.inference().filter(|_| refusals.is_empty());
-    let type_errors = inference.map_or(0, Inference::error_count);
+    let has_type_errors = inference.is_some_and(Inference::has_errors);
     record(&mut after, types.assumed());
-    Ok((after, Plan { from, to: version, steps, unknown, refusals, type_errors }))
+    Ok((after, Plan { from, to: version, steps, unknown, refusals, has_type_errors }))
 }
 
 /// Writes conditions that the conversion relies on into the metadata, each once, as guards of inference are.

@@ -265,7 +265,7 @@ pub(crate) fn edit(
     if done.ended == Some(onnx_pass::Ended::Stopped) {
         loaded.execution.interrupt.check()?;
     }
-    progress.aside(|| warn_of_type_errors(done.type_errors, input_file, out));
+    progress.aside(|| warn_of_type_errors(done.has_type_errors, input_file, out));
     progress.aside(|| (kind.describe)(&done, &before, &loaded.model, out));
     let write_options = store::options(args.output.write, loaded.files()?).with_dry_run(args.output.dry_run);
     refused::write_reproducers(args.reproducers.as_deref(), &done, &write_options, out)?;
@@ -489,7 +489,7 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize, answers: &[why::A
         "nodes": { "before": before, "after": loaded.model.node_count() },
         "edits": done.edits(),
         "passes": done.passes.iter().map(pass).collect::<Vec<_>>(),
-        "type_errors": done.type_errors,
+        "has_type_errors": done.has_type_errors,
         "ended": done.ended.map(|ended| ended.to_string()),
         "why": why::to_json(answers),
         "model": done.model.as_ref().map(ToString::to_string),

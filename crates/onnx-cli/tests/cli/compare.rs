@@ -447,7 +447,8 @@ fn values_between_quantized_operators_are_compared() {
         "(float[1,1,4,4] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {0.5}, float[1,1,1,1] v = {-0.25}> {
         c = Conv (x, w) r = Relu (c) m = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r) y = Conv (m, v)
     }";
-    let weights = "float s = {0.0078125}, uint8 z = {0}, float t = {0.0078125}, uint8 o = {128}, float u = {0.03125},
+    let weights =
+        "float s = {0.0078125}, uint8 z = {0}, float t = {0.0078125}, uint8 o = {128}, float u = {0.03125},
         uint8[1,1,1,1] w_q = {192}, uint8[1,1,1,1] v_q = {96}";
     let folder = folder(
         a,
@@ -462,7 +463,7 @@ fn values_between_quantized_operators_are_compared() {
         ),
     );
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --all --atol 0.02").exits(0);
-    run.says("2 values of the second model are compared behind DequantizeLinear");
+    let run = run.says("2 values of the second model are compared behind DequantizeLinear");
     for name in ["  r  float[1,1,4,4]", "  m  float[1,1,2,2]"] {
         assert!(run.out.contains(name), "{}", run.out);
     }

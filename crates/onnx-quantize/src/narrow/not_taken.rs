@@ -47,16 +47,10 @@ impl NotTaken {
 }
 
 /// Finds the least version of the operators that stay for their types in which they take the narrow one.
-pub(super) fn find_versions(
-    model: &Model,
-    change: Change,
-    done: &mut Narrowed,
-    options: &NarrowOptions<'_>,
-) {
+pub(super) fn find_versions(model: &Model, change: Change, done: &mut Narrowed, options: &NarrowOptions<'_>) {
     let Change::Narrow(half) = change else { return };
-    let lacks_type = |wide: &&mut WideNode| {
-        wide.reason == WideReason::Signature && model.get_node(wide.node).is_some()
-    };
+    let lacks_type =
+        |wide: &&mut WideNode| wide.reason == WideReason::Signature && model.get_node(wide.node).is_some();
     let mut lacking = done.wide.iter_mut().filter(lacks_type).peekable();
     if lacking.peek().is_none() {
         return;
