@@ -560,6 +560,7 @@ impl<'m> PassCx<'m> {
 /// Options for the inference of a pass.
 fn inference_options<'a>(options: &PassOptions<'a>, assumes_guards: bool) -> InferOptions<'a> {
     InferOptions::default()
+        .with_check_types(true)
         .with_data(options.data)
         .with_registry(options.registry)
         .with_execution(options.execution.clone())

@@ -1,6 +1,6 @@
 //! Words that are refused, with help that applies to them.
 
-use crate::run::{Folder, onnx};
+use crate::run::{Folder, onnx, onnx_words};
 
 const MODEL: &str =
     "<ir_version: 8, opset_import: [\"\": 17]> g (float[N, 3, 8, 8] image) => (float[N, 2, 7, 7] logits)
@@ -10,10 +10,8 @@ const MODEL: &str =
 fn sizes_that_are_not_sizes() {
     let folder = Folder::with("m.onnxtxt", MODEL);
     for size in ["?", "1.5", "a b", "2*seq", "-"] {
-        let run = onnx(
-            &folder,
-            &format!("edit m.onnxtxt --set image[0]={} -o o.onnx", size.replace(' ', "\u{a0}")),
-        );
+        let set = format!("image[0]={size}");
+        let run = onnx_words(&folder, ["edit", "m.onnxtxt", "--set", &set, "-o", "o.onnx"].into_iter());
         run.exits(2).says("is not a size").says("a size is a whole number, which fixes it, or a name");
     }
     for size in ["None", "null"] {

@@ -100,7 +100,6 @@ pub(crate) fn onnx_with(folder: &Folder, args: &str, stdin: &[u8]) -> Run {
 }
 
 /// Runs the command with words that may have any characters.
-#[cfg(unix)]
 pub(crate) fn onnx_words<'a>(folder: &Folder, words: impl Iterator<Item = &'a str>) -> Run {
     finished(command(words), folder, &[])
 }

@@ -240,6 +240,7 @@ fn type_errors_of_a_model_are_named() {
     let text = "<ir_version: 8, opset_import: [\"\": 17]> g (float16[N] x, float[N] z) => (float16[N] y) {
         s = Identity (x) t = Add (s, z) u = Add (t, z) y = Relu (s) }";
     folder.put("in.onnxtxt", text);
+    folder.put("models/empty", "");
     onnx(&folder, "convert in.onnxtxt -o models/a.onnx").exits(0);
     for command in [
         "simplify models/a.onnx -o o.onnx",
