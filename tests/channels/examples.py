@@ -94,3 +94,32 @@ def run_node(package: Path, folder: Path, node: Callable[[list[str]], str]) -> i
         expect(found.splitlines() == expected, f"example {number} prints\n{found}\ninstead of\n{expected}")
     expect(len(examples) == 5, f"the README of the npm package has {len(examples)} examples")
     return len(examples)
+
+
+# The functions of Node that the examples import: its types are another package.
+NODE_TYPES = """declare module "node:fs/promises" {
+  export function readFile(path: string): Promise<Uint8Array<ArrayBuffer>>;
+  export function writeFile(path: string, contents: Uint8Array): Promise<void>;
+}
+"""
+
+# What the declarations of a package are resolved by: Node, and bundlers.
+RESOLUTIONS = [["--module", "nodenext"], ["--module", "esnext", "--moduleResolution", "bundler"]]
+
+
+def compile_typescript(package: Path, folder: Path, tsc: Callable[[list[str]], str]) -> int:
+    """Compiles the examples of the README of the npm package, with its declarations checked, and returns their number."""
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "node.d.ts").write_text(NODE_TYPES)
+    examples = fenced(package / "README.md", "js") + fenced(package / "README.md", "ts")
+    # The other form of `init` that the README describes, and a wrong type, which is only found if the types are.
+    examples.append('import { init } from "onnxkit";\nimport bytes from "onnxkit/onnx.wasm";\nawait init({ bytes });\n')
+    wrong = 'import { open } from "onnxkit";\n// @ts-expect-error\n'
+    examples += [f'{wrong}await (await open("m.onnx", "")).search(1);\n', f'{wrong}await (await open("m.onnx", "")).older;\n']
+    names = []
+    for number, example in enumerate(examples, 1):
+        names.append(f"typed{number}.ts")
+        (folder / names[-1]).write_text(example)
+    for resolution in RESOLUTIONS:
+        tsc(["--ignoreConfig", "--noEmit", "--strict", "--skipLibCheck", "false", "--target", "es2022", "--lib", "es2022,dom", "--types", "", *resolution, "node.d.ts", *names])
+    return len(examples)

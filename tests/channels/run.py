@@ -225,10 +225,13 @@ def npm(artefacts: Artefacts) -> str:
     expect(installed == ["onnxkit"], f"{installed} are installed")
     count = licenses((folder / "node_modules/onnxkit/THIRD-PARTY-LICENSES").read_text(), "web/npm/THIRD-PARTY-LICENSES")
     examples.run_node(package, folder, lambda words: run(["node", *words], folder))
+    compiler = ROOT / "web/node_modules/.bin/tsc"
+    expect(compiler.exists(), "there is no compiler of TypeScript: run `npm ci` in web")
+    typed = examples.compile_typescript(package, folder, lambda words: run([compiler, *words], folder))
     (folder / "start.mjs").write_text('import { open } from "onnxkit";\nawait open("m.onnxtxt", process.argv[2]);\n')
     model = "g (float[N] x) => (float[N] y) { y = Relu (x) }"
     artefacts.rows.append(Row("npm", archive.stat().st_size, None, start_up(["node", folder / "start.mjs", model]), None))
-    return f"five examples with node; licences of {count} crates"
+    return f"five examples with node, {typed} programs with the compiler of TypeScript; licences of {count} crates"
 
 
 def git_driver(artefacts: Artefacts) -> str:

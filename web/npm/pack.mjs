@@ -44,6 +44,7 @@ for (const name of readdirSync(`${directory}/types`).filter((name) => !types.inc
   // The declarations of the page are not part of the package.
   rmSync(`${directory}/types/${name}`);
 }
+copyFileSync(`${web}npm/onnx-wasm.d.ts`, `${directory}/types/onnx-wasm.d.ts`);
 for (const name of ["package.json", "README.md", "THIRD-PARTY-LICENSES"]) copyFileSync(`${web}npm/${name}`, `${directory}/${name}`);
 for (const name of ["LICENSE-MIT", "LICENSE-APACHE"]) copyFileSync(`${web}../${name}`, `${directory}/${name}`);
 writeFileSync(`${directory}/onnx.wasm`, shrunk(wasm));

@@ -1,7 +1,8 @@
 // The contents of the panels: what is asked for them, and what their buttons do.
 
 import { button, download, element, picks } from "./dom";
-import { Cancelled, type Change, type Comparison, type CostTable, type Details, type Edits, type Engine, type Run } from "./model";
+import { Cancelled, type Engine } from "./engine";
+import type { Change, Comparison, CostTable, Details, Edits, Run } from "./model";
 import type { Page } from "./page";
 import type { Pane } from "./pane";
 import * as panels from "./panels";

@@ -1,14 +1,13 @@
 // Where the page gets its picture: a scene in the file, a server on this machine, or a worker.
 
 import type { ModelFiles } from "./files";
-import { Cancelled, type Progress } from "./model";
+import { Cancelled, type Engine, type Progress } from "./engine";
 import type {
   Coloring,
   Comparison,
   CostTable,
   Details,
   Edits,
-  Engine,
   Findings,
   Hit,
   Hits,

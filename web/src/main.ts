@@ -4,7 +4,7 @@ import { element } from "./dom";
 import { droppable } from "./drop";
 import { embedded, remote, worker } from "./engines";
 import type { Source } from "./files";
-import type { Engine } from "./model";
+import type { Engine } from "./engine";
 import { Page } from "./page";
 import { start } from "./start";
 

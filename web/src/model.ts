@@ -1,7 +1,5 @@
 // What engines return. The names are those of crates/onnx-draw/src/json.rs and crates/onnx-page.
 
-import type { ModelFiles } from "./files";
-
 export type Kind = "node" | "group" | "graph" | "input" | "output" | "arriving" | "leaving";
 export type Severity = "error" | "warning" | "note";
 export type Coloring = "type" | "cost" | "scope" | "findings" | "diff";
@@ -195,8 +193,8 @@ export interface Comparison {
   more: number;
 }
 
-/** What the page asks. An engine that has a scene only does not have the optional calls. */
-export interface Engine {
+/** What a session answers about the model that is open. An engine that has a scene only does not have the optional calls. */
+export interface Calls {
   overview(side?: Side): Promise<Overview>;
   level(id: number, side?: Side): Promise<Level>;
   /** Levels, and for each the values of the last run at its edges if `labels` says so. */
@@ -234,29 +232,4 @@ export interface Engine {
   /** The picture as SVG. */
   picture?(open: number[][], color: Coloring, side?: Side): Promise<{ svg: string }>;
   save?(): Promise<Uint8Array>;
-  /** Opens files that the user gave. What was open stays until they are read completely. */
-  open?(model: ModelFiles, older?: ModelFiles): Promise<void>;
-  /** Opens an older model, with which the open one is compared. */
-  older?(older: ModelFiles): Promise<void>;
-  /** Ends the work that goes on, which fails. */
-  cancel?(): void;
-  /** How far that work is. */
-  progress?(): Promise<Progress>;
-}
-
-/** For each kind of work the amount that is done, and the total, which is 0 if it is not known. */
-export type Progress = Record<string, [number, number]>;
-
-/** Work was ended by the user, and changed nothing. */
-export class Cancelled extends Error {}
-
-/** Work was ended. The model is opened again with its changes, and the page shows it anew. */
-export class Restored extends Cancelled {
-  /** What is said when that has succeeded. */
-  readonly outcome: Promise<string>;
-
-  constructor(reason: string, outcome: Promise<string>) {
-    super(reason);
-    this.outcome = outcome;
-  }
 }

@@ -2,7 +2,7 @@
 
 import { session } from "./engines";
 import { call, instantiate, open as openIn, save, type Data } from "./library";
-import type { Engine } from "./model.js";
+import type { Calls } from "./model.js";
 
 export type * from "./model.js";
 
@@ -17,7 +17,7 @@ export interface Options {
 }
 
 /** An open model. Its memory is freed with it. */
-export type Model = Required<Omit<Engine, "open" | "cancel">>;
+export type Model = Required<Calls>;
 
 const bytesOf = (contents: Contents): Uint8Array =>
   typeof contents === "string" ? new TextEncoder().encode(contents) : new Uint8Array(contents);

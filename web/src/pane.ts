@@ -4,7 +4,8 @@ import { Canvas, type View } from "./canvas";
 import { composed, type Box } from "./compose";
 import { element } from "./dom";
 import { sliced } from "./slices";
-import type { Coloring, Engine, Level, Overview, Parent, Side } from "./model";
+import type { Engine } from "./engine";
+import type { Coloring, Level, Overview, Parent, Side } from "./model";
 
 /** Boxes that `Open all` draws at most. */
 const MOST_OPEN = 60_000;

@@ -2,7 +2,7 @@
 
 import { button, element, picks } from "./dom";
 import { beside, chosen, models, type ModelFiles, type Source } from "./files";
-import type { Engine } from "./model";
+import type { Engine } from "./engine";
 import { read } from "./state";
 import { PATIENCE } from "./work";
 

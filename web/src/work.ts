@@ -1,7 +1,7 @@
 // What the page works on, one after the other, and what it says about it.
 
 import { button, element } from "./dom";
-import { Restored, type Engine, type Progress } from "./model";
+import { Restored, type Engine, type Progress } from "./engine";
 
 /** Milliseconds after which work that goes on can be cancelled. */
 export const PATIENCE = 700;

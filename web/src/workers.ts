@@ -3,7 +3,7 @@
 // makes the same changes.
 
 import type { ModelFiles, Source } from "./files";
-import { Restored, type Progress } from "./model";
+import { Restored, type Progress } from "./engine";
 
 interface Answer {
   id: number;

@@ -223,7 +223,7 @@
     });
   }
 
-  // src/model.ts
+  // src/engine.ts
   var Cancelled = class extends Error {
   };
   var Restored = class extends Cancelled {
