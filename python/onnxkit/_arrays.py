@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import array as _array
-from math import isinf
+from math import isinf, prod
 
 from ._core import DType, Tensor
 
@@ -25,23 +25,35 @@ _CODES = {
 }
 
 
+def _module(name: str) -> Any:
+    """NumPy or `ml_dtypes`, which are not installed with this package unless that is asked for."""
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise ModuleNotFoundError(f"arrays need {name}, which is not installed: `pip install 'onnxkit[numpy]'`", name=name) from None
+
+
 def numpy_dtype(name: str) -> Any:
     """The data type of NumPy or `ml_dtypes` of a name."""
-    import numpy
+    numpy = _module("numpy")
 
     if name in ("object", "str"):
         return numpy.dtype(object)
     try:
         return numpy.dtype(name)
     except TypeError:
-        import ml_dtypes
+        ml_dtypes = _module("ml_dtypes")
 
         return numpy.dtype(getattr(ml_dtypes, name))
 
 
 def array(tensor: Any, name: str, bits: int, shape: tuple[int, ...]) -> Any:
     """The array of a tensor; it shares the memory unless several elements are in a byte."""
-    import numpy
+    numpy = _module("numpy")
 
     dtype = numpy_dtype(name)
     raw = numpy.frombuffer(tensor, dtype=numpy.uint8)
@@ -65,7 +77,7 @@ def array(tensor: Any, name: str, bits: int, shape: tuple[int, ...]) -> Any:
 
 
 def _unpacked6(raw: Any, count: int) -> Any:
-    import numpy
+    numpy = _module("numpy")
 
     bits = numpy.unpackbits(raw, bitorder="little")[: count * 6].reshape(-1, 6)
     return numpy.packbits(bits, axis=1, bitorder="little").reshape(-1)
@@ -73,7 +85,7 @@ def _unpacked6(raw: Any, count: int) -> Any:
 
 def string_array(items: list[str], shape: tuple[int, ...]) -> Any:
     """An array of strings."""
-    import numpy
+    numpy = _module("numpy")
 
     made = numpy.empty(len(items), dtype=object)
     made[:] = items
@@ -96,7 +108,7 @@ def pack(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple
     if isinstance(values, (bytes, bytearray, memoryview, _array.array)) or _has_buffer(values):
         return _of_buffer(memoryview(values), dtype, shape)
     if hasattr(values, "__dlpack__"):
-        import numpy
+        numpy = _module("numpy")
 
         return _of_numpy(numpy.from_dlpack(values), dtype, shape)
     return _of_list(values, dtype, shape)
@@ -128,7 +140,7 @@ def _of_buffer(view: memoryview, dtype: DType | None, shape: Sequence[int] | Non
         # The native module copies memory that something can write. A view that skips elements is copied in their order.
         return DType(found), sizes, view if view.c_contiguous else view.tobytes()
     if letter.startswith("Z"):
-        import numpy
+        numpy = _module("numpy")
 
         return _of_numpy(numpy.asarray(view), dtype, shape)
     import struct
@@ -139,7 +151,7 @@ def _of_buffer(view: memoryview, dtype: DType | None, shape: Sequence[int] | Non
 
 
 def _of_numpy(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
-    import numpy
+    numpy = _module("numpy")
 
     if numpy.ma.is_masked(values):
         raise TypeError("a tensor has no masked elements; replace them first, with `values.filled(...)`")
@@ -183,7 +195,7 @@ def _converted(made: Any, dtype: DType) -> Any:
 
     A remainder of an integer, and the infinity of a large number, are wrong numbers without a trace.
     """
-    import numpy
+    numpy = _module("numpy")
 
     if made.dtype.kind == "c" and dtype not in (DType.COMPLEX64, DType.COMPLEX128):
         raise TypeError(f"complex numbers are not elements of the type {dtype}")
@@ -216,14 +228,15 @@ def _out_of_range(dtype: DType) -> OverflowError:
 
 
 def _packed(values: Any, bits: int) -> bytes:
-    import numpy
+    numpy = _module("numpy")
 
     if values.dtype.kind in "iu" or values.dtype.name.startswith(("int", "uint")):
         codes = values.astype(numpy.int8).view(numpy.uint8) & ((1 << bits) - 1)
     else:
         codes = values.view(numpy.uint8) & ((1 << bits) - 1)
     flat = numpy.unpackbits(codes.reshape(-1, 1), axis=1, bitorder="little")[:, :bits].reshape(-1)
-    return numpy.packbits(flat, bitorder="little").tobytes()
+    made: bytes = numpy.packbits(flat, bitorder="little").tobytes()
+    return made
 
 
 def _of_list(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> tuple[DType, list[int], Any]:
@@ -235,7 +248,7 @@ def _of_list(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> t
         raise TypeError(f"strings are not elements of a tensor of {dtype or 'numbers'}")
     if any(hasattr(item, "dtype") for item in flat):
         # Scalars and arrays of NumPy have types, which are not those of numbers of Python.
-        import numpy
+        numpy = _module("numpy")
 
         items = numpy.array([item.numpy() if isinstance(item, Tensor) else item for item in flat])
         return _of_numpy(items.reshape(*sizes, *items.shape[1:]), dtype, shape)
@@ -254,11 +267,26 @@ def _of_list(values: Any, dtype: DType | None, shape: Sequence[int] | None) -> t
     if dtype == DType.BOOL:
         return dtype, sizes, bytes([bool(item) for item in flat])
     code = _CODES.get(dtype.numpy_name)
+    if code is None and dtype.is_integer() and prod(sizes) == len(flat) and min(sizes, default=0) >= 0:
+        return dtype, sizes, _packed_integers(flat, dtype)
     if code is None:
-        import numpy
+        numpy = _module("numpy")
 
         return _of_numpy(numpy.array(flat, dtype=None if flat else numpy.float32), dtype, sizes)
     return dtype, sizes, memoryview(_numbers(flat, code, dtype)).cast("B")
+
+
+def _packed_integers(flat: list[int], dtype: DType) -> bytes:
+    """Integers of which several are in a byte."""
+    least, greatest = _range(dtype)
+    if flat and (min(flat) < least or max(flat) > greatest):
+        raise _out_of_range(dtype)
+    bits = dtype.bits or 8
+    count, mask = 8 // bits, (1 << bits) - 1
+    packed = bytearray(-(-len(flat) // count))
+    for index, item in enumerate(flat):
+        packed[index // count] |= (item & mask) << (index % count * bits)
+    return bytes(packed)
 
 
 def _kind_of(flat: list[Any]) -> DType:

@@ -1,6 +1,8 @@
 """Tensors and arrays."""
 
 import array
+import subprocess
+import sys
 
 import numpy
 import onnx
@@ -53,6 +55,39 @@ def test_without_numpy():
 def test_refuses(values, dtype, error):
     with pytest.raises(error):
         ox.Tensor(values, dtype)
+
+
+
+@pytest.mark.parametrize(("dtype", "values"), [("int4", [-8, 7, 3]), ("uint4", [0, 15, 1]), ("int2", [-2, 1, 0, -1, 1]), ("uint2", [3, 0, 2])])
+def test_small_integers_are_packed_as_arrays_are(dtype: str, values: list[int]):
+    import ml_dtypes
+
+    array = numpy.array(values, dtype=getattr(ml_dtypes, dtype))
+    for tensor in (ox.Tensor(values, dtype=dtype), ox.Tensor(values, dtype, [1, len(values)])):
+        assert tensor.tobytes() == ox.Tensor(array).tobytes() and tensor.tolist() == values
+    assert ox.Tensor([], dtype=dtype).shape == (0,)
+    for wrong in (values[0] - 16, 16):
+        with pytest.raises(OverflowError):
+            ox.Tensor([wrong], dtype=dtype)
+    with pytest.raises(ValueError):
+        ox.Tensor(values, dtype, [len(values) + 1])
+
+
+def test_the_error_of_a_missing_package_names_what_installs_it():
+    program = """
+import sys
+sys.modules["numpy"] = None
+import onnxkit as ox
+assert ox.Tensor([1, 2, 3], dtype="int4").tolist() == [1, 2, 3]
+for call in (ox.Tensor([1.0]).numpy, lambda: ox.Tensor([1.0], dtype="float16"), lambda: ox.Tensor(["a"]).numpy()):
+    try:
+        call()
+    except ModuleNotFoundError as error:
+        assert error.name == "numpy" and "pip install 'onnxkit[numpy]'" in str(error), error
+    else:
+        raise AssertionError(call)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_truth_values_are_0_and_1():
