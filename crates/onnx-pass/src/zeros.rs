@@ -1,8 +1,12 @@
 //! Runs of an exact claim in which zeros of different signs meet where the standard does not say which of them is the result.
 
-use onnx_eval::{SplitMix64, ZeroOrder};
-use onnx_ir::{Model, NodeId};
-use onnx_schema::Registry;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use foldhash::fast::RandomState;
+use onnx_eval::{NodeEvaluator, NodeRun, Observer, SplitMix64, Value, ZeroOrder};
+use onnx_ir::{Callee, NodeId};
+use onnx_schema::op;
 use onnx_types::{ElemClass, Type};
 
 use crate::assumption::Exactness;
@@ -25,19 +29,14 @@ impl<'a> Runner<'a> {
     /// The verdict of a claim that holds in all runs, after runs in which -0.0 is less than 0.0, or greater. The new side must
     /// return a result that an implementation of the old side returns.
     pub(crate) fn on_zeros(&self, verdict: Verdict) -> Verdict {
-        let [old, new] = [EquivalenceSide::Before, EquivalenceSide::After]
-            .map(|side| choices(self.eq.model(), self.eq.call(side), self.run.registry));
+        let [old, new] =
+            [EquivalenceSide::Before, EquivalenceSide::After].map(|side| self.choices(side).count());
         let is_exact = self.eq.class() == Exactness::Exact && matches!(verdict, Verdict::Tested { .. });
         if !is_exact || new == 0 || !self.has_floats() {
             return verdict;
         }
-        let orders = |all: Vec<u64>| -> Vec<Self> {
-            all.into_iter()
-                .map(|reversed| self.with(self.run.clone().with_zeros(ZeroOrder { reversed })))
-                .collect()
-        };
-        let olds = orders(of_old(old));
-        let news = orders(vec![0, u64::MAX]);
+        let olds: Vec<Self> = self.in_each(of_old(old)).collect();
+        let news: Vec<Self> = self.in_each(vec![0, u64::MAX]).collect();
         let most = self.steps().saturating_add(self.execution.limits.proof_steps / SHARE);
         for case in self.cases() {
             if self.steps() >= most || self.execution.interrupt.check().is_err() {
@@ -48,6 +47,70 @@ impl<'a> Runner<'a> {
             }
         }
         verdict
+    }
+
+    /// Whether the new side returned, for these inputs, what the old side returns in an order of zeros that is not that of the kernels,
+    /// and returns it in each order: where both are open, an implementation that prefers its first operand tells them apart. Each
+    /// element may be that of another order if no two elements of a result depend on one choice.
+    pub(crate) fn is_in_an_order(&self, case: &Case, before: &[Value], after: &[Value]) -> bool {
+        let [olds, news] =
+            [EquivalenceSide::Before, EquivalenceSide::After].map(|side| of_old(self.choices(side).count()));
+        if olds.is_empty() || !before.iter().zip(after).all(|(old, new)| are_like_floats(old, new)) {
+            return false;
+        }
+        let is_fixed = self.in_each(news).all(|new| {
+            let other = new.run(EquivalenceSide::After, &case.inputs);
+            other.is_ok_and(|other| compare::beyond(&[before.to_vec(), other], after).is_none())
+        });
+        if !is_fixed {
+            return false;
+        }
+        let mut all = vec![before.to_vec()];
+        for old in self.in_each(olds) {
+            let Ok(before) = old.run(EquivalenceSide::Before, &case.inputs) else { continue };
+            if compare::difference(&before, after, &compare::Equality::Bits).is_none() {
+                return true;
+            }
+            all.push(before);
+        }
+        self.chooses_by_element(case, before) && compare::beyond(&all, after).is_none()
+    }
+
+    /// Whether the old side has one result, of which each element depends on the choices of zeros at its own index only: all of its
+    /// nodes compute element by element, and those that choose have as many elements as the result.
+    fn chooses_by_element(&self, case: &Case, before: &[Value]) -> bool {
+        let [Value::Tensor(old)] = before else { return false };
+        let (model, registry) = (self.eq.model(), self.run.registry);
+        let by_element = |node: NodeId| match model.callee(node, registry) {
+            Callee::Function(_) => true,
+            Callee::Standard(schema) => schema.traits().is_elementwise() || schema.op() == op::CONSTANT,
+            _ => false,
+        };
+        let call = self.eq.call(EquivalenceSide::Before);
+        let mut nodes = model.walk_node(call).with_functions(registry).nodes();
+        let choices = self.choices(EquivalenceSide::Before).collect();
+        let sizes = SizesOfChoices { choices, dims: old.dims(), differ: AtomicBool::new(false) };
+        let given: Vec<Option<Value>> = case.inputs.iter().cloned().map(Some).collect();
+        let run = self.run.clone().with_observer(&sizes);
+        let has_run = |side: &NodeEvaluator<'_>| side.run(&given, &run).is_ok();
+        nodes.all(by_element)
+            && self.side(EquivalenceSide::Before).is_some_and(has_run)
+            && !sizes.differ.load(Ordering::Relaxed)
+    }
+
+    /// Runners of these orders of zeros.
+    fn in_each(&self, orders: Vec<u64>) -> impl Iterator<Item = Self> {
+        orders.into_iter().map(|reversed| self.with(self.run.clone().with_zeros(ZeroOrder { reversed })))
+    }
+
+    /// The nodes that a side runs whose results depend on the order of zeros.
+    fn choices(&self, side: EquivalenceSide) -> impl Iterator<Item = NodeId> {
+        let (model, registry) = (self.eq.model(), self.run.registry);
+        let orders = move |node: &NodeId| {
+            let schema = model.callee(*node, registry).standard();
+            schema.is_some_and(|schema| schema.traits().orders_zeros())
+        };
+        model.walk_node(self.eq.call(side)).with_functions(registry).nodes().filter(orders)
     }
 
     /// Whether an input has floats, of which zeros can have a sign.
@@ -102,13 +165,26 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Number of nodes that a call runs whose results depend on the order of zeros.
-fn choices(model: &Model, call: NodeId, registry: &Registry) -> usize {
-    let orders = |node: &NodeId| {
-        let schema = model.callee(*node, registry).standard();
-        schema.is_some_and(|schema| schema.traits().orders_zeros())
-    };
-    model.walk_node(call).with_functions(registry).nodes().filter(orders).count()
+/// Whether two values are floats of one type and of the same sizes.
+fn are_like_floats(old: &Value, new: &Value) -> bool {
+    let (Some(old), Some(new)) = (old.tensor(), new.tensor()) else { return false };
+    old.elem().class() == ElemClass::Float && (old.elem(), old.dims()) == (new.elem(), new.dims())
+}
+
+/// Observes whether nodes that choose between zeros have results of other sizes than the result of their side.
+struct SizesOfChoices<'a> {
+    choices: HashSet<NodeId, RandomState>,
+    dims: &'a [i64],
+    differ: AtomicBool,
+}
+
+impl Observer for SizesOfChoices<'_> {
+    fn end(&self, run: &NodeRun<'_>) {
+        let has_dims = |value: &Value| value.tensor().is_some_and(|tensor| tensor.dims() == self.dims);
+        if self.choices.contains(&run.node) && !run.outputs.iter().flatten().all(has_dims) {
+            self.differ.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The orders in which the old side runs: all, or of many nodes those that are equal, alternate or are drawn.

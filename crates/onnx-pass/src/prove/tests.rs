@@ -134,6 +134,10 @@ fn zeros_whose_sign_is_open_do_not_replace_others() {
     }
     let verdict = exact_verdict(where_less, "y = Relu (x)").to_string();
     assert!(verdict.contains("orders zeros differently"), "{verdict}");
+    // Both halves are the same choice.
+    let twice = "m = Max (x, z) y = Concat <axis = 0> (m, m)";
+    let verdict = exact_verdict(twice, "m = Max (x, z) n = Max (z, x) y = Concat <axis = 0> (m, n)");
+    assert!(matches!(verdict, Verdict::Refuted(_)), "{verdict}");
 }
 
 /// Either zero is right where the old side returns either.
@@ -144,6 +148,8 @@ fn zeros_whose_sign_was_open_may_be_either() {
         ("y = Max (x, z)", "a = Max (z, x) y = Max (x, a)"),
         ("a = Neg (x) b = Neg (z) m = Max (a, b) y = Neg (m)", "y = Min (x, z)"),
         ("a = ReduceMax <keepdims = 1> (x, axis) y = Max (a, a)", "y = ReduceMax <keepdims = 1> (x, axis)"),
+        // In the order of the kernel, the first one returns -0.0, and the second one 0.0.
+        ("n = Neg (zero) a = Clip (x, n) y = Clip (a, zero)", "y = Clip (x, zero)"),
     ] {
         let verdict = exact_verdict(before, after);
         assert!(matches!(verdict, Verdict::Tested { .. }), "{before}: {after}: {verdict}");
