@@ -30,7 +30,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     args.retain(|arg| arg != "--cli");
     let absent = |problem: String| {
         format!(
-            "the reference cannot be asked: {problem}; `--offline` compares with its committed answers alone"
+            "the reference cannot be asked: {problem}; `--offline` compares only with its committed answers"
         )
     };
     if has_cases {

@@ -87,7 +87,8 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
     let format = format(&words);
     let is_in_place = words.iter().any(|word| word == "--in-place");
     let only_reports = words.iter().any(|word| word == "--dry-run") || format.is_some();
-    if output.is_none() && !is_in_place && !only_reports && !has_directory {
+    let has_two = paths.len() == 2;
+    if output.is_none() && !is_in_place && !only_reports && !has_directory && has_two {
         // The second file is meant as the output: the error says how to write it.
         return None;
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::ValueEnum as _;
 use onnx_codec::EncodeOptions;
 use onnx_diag::render::text;
+use onnx_schema::Registry;
 use onnx_text::PrintOptions;
 
 use crate::args::{Changed, ConvertArgs, ConvertAssume, Weights};
@@ -20,7 +21,7 @@ use crate::number_formats;
 use crate::ops::documents;
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
-use crate::precondition::{require_valid, require_valid_nodes, warn_of_type_errors};
+use crate::precondition::{has_type_errors, require_valid, require_valid_nodes, warn_of_type_errors};
 use crate::progress::Progress;
 use crate::store::{self, Destination};
 use crate::versions::{self, Item, Setting, Versions, Wanted};
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         out.release_summaries();
     }
     if !args.number_format.is_requested() {
-        progress.aside(|| report_versions(&loaded, args, &versions, is_plan, out))?;
+        progress.aside(|| report_versions(&loaded, args, (&versions, &registry), is_plan, out))?;
     }
     if is_plan && versions.found.is_empty() {
         planned(&mut loaded, args, (&versions, assumes_positive, setting), &progress, out)?;
@@ -141,7 +142,7 @@ fn refuse_idle(args: &ConvertArgs) -> Result<(), Failure> {
 fn report_versions(
     loaded: &Loaded,
     args: &ConvertArgs,
-    versions: &Versions,
+    (versions, registry): (&Versions, &Registry),
     is_plan: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
@@ -160,7 +161,8 @@ fn report_versions(
         out.findings(&few, &options);
         versions.help().into_iter().for_each(|help| out.help(help));
     }
-    let has_type_errors = versions.sets.iter().any(|(_, plan)| plan.has_type_errors);
+    let is_converted = !versions.sets.is_empty() && versions.found.is_empty();
+    let has_type_errors = is_converted && has_type_errors(loaded, registry)?;
     warn_of_type_errors(has_type_errors, &args.input_file, out);
     let mut found = versions.found.clone();
     found.merge(loaded.findings.clone());

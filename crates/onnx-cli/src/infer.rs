@@ -21,6 +21,7 @@ use crate::input::{Loaded, display_name, is_stream, load};
 use crate::output::{Colours, Out};
 use crate::progress::Progress;
 use crate::report;
+use crate::run::{Set, parse_set};
 use crate::{dimensions, precondition, rules, store, weights};
 
 /// Metadata of the model under this key and the name of a variable say which size the variable stands for.
@@ -33,9 +34,10 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let set = sizes(args)?;
     let sizes = match &mut out.shared_sizes {
-        Some(shared) => shared.bind(&mut loaded.model, &args.sizes)?,
-        None => bind(&mut loaded.model, &args.sizes)?,
+        Some(shared) => shared.bind(&mut loaded.model, &set)?,
+        None => bind(&mut loaded.model, &set)?,
     };
     let registry = args.documents.registry(&loaded.execution)?;
     let (severity, is_free) = (&args.input.severity, args.keep_going || args.is_report());
@@ -153,6 +155,11 @@ fn describe(
     let items = json::items(args, loaded, inference)?;
     report::select(&loaded.model, &mut found);
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, items)
+}
+
+/// The sizes that the user sets.
+fn sizes(args: &InferArgs) -> Result<Vec<Set>, Failure> {
+    Ok(args.sizes.iter().map(|text| parse_set(text)).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// The sizes that the user sets, by the symbols of the model.

@@ -100,6 +100,12 @@ fn in_cycles(loaded: &Loaded, registry: &Registry) -> Sink {
     sink
 }
 
+/// Whether inference finds errors in the types of a model.
+pub(crate) fn has_type_errors(loaded: &Loaded, registry: &Registry) -> Result<bool, Failure> {
+    let options = InferOptions::default().with_registry(registry).with_check_types(true);
+    Ok(loaded.infer(options)?.has_errors())
+}
+
 /// Warns of errors that inference found in a model that is changed in spite of them.
 pub(crate) fn warn_of_type_errors(has_errors: bool, input: &Path, out: &Out) {
     if has_errors {

@@ -270,7 +270,7 @@ fn failure(report: &CommandReport, index: usize) -> Option<&CommandFailure> {
 /// What became of an input, in one line.
 fn verdict(report: &CommandReport, (index, input): (usize, &Input), item: Option<&Value>) -> String {
     if let Some(failure) = failure(report, index) {
-        // The name is in a column of its own.
+        // The name has a separate column.
         let rest = failure.message.strip_prefix(input.name.as_str()).and_then(|rest| rest.strip_prefix(": "));
         return rest.unwrap_or(&failure.message).to_owned();
     }

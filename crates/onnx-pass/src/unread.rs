@@ -52,7 +52,7 @@ pub(crate) fn without_case(large: Option<u64>, most: u64) -> String {
     )
 }
 
-/// Why a number of runs, and of those in which the standard leaves a result open, are no evidence. The reason is given if nothing ran.
+/// Why a number of runs, and of those in which the standard leaves a result open, show nothing. The reason is given if nothing ran.
 pub(crate) fn untested(
     (runs, open): (usize, usize),
     (has_compared, has_not_finite): (bool, bool),

@@ -62,8 +62,8 @@ impl Reserve {
         self.size.store(0, Ordering::Release);
         let block = self.block.swap(null_mut(), Ordering::AcqRel);
         if !block.is_null() {
-            // SAFETY: `put` allocated the block with the layout of the size that it wrote into it; the swap left it to this call
-            // alone.
+            // SAFETY: `put` allocated the block with the layout of the size that it wrote into it; the swap left it to this
+            // call only.
             unsafe { System.dealloc(block.cast(), layout(block.read())) }
         }
     }

@@ -6,7 +6,7 @@ use onnx_diag::{Caps, Diagnostic, Policy, Quoted, Rule, Sink};
 use onnx_functions::InlineError;
 use onnx_ir::{FunctionId, GraphId, MetadataEntry, Model, NodeId, OpsetScope, Places, ValueId};
 use onnx_schema::{Registry, ir_version_for, op, opset_versions};
-use onnx_shape_infer::{GUARD_KEY, Inference};
+use onnx_shape_infer::GUARD_KEY;
 use onnx_types::{Execution, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
@@ -285,10 +285,8 @@ pub(crate) fn work(
     // Inference that was stopped knows no types, so that its refusals mean nothing.
     options.execution.interrupt.check()?;
     let Engine { model: mut after, records: steps, refusals, unknown, types, .. } = engine;
-    let inference = types.inference().filter(|_| refusals.is_empty());
-    let has_type_errors = inference.is_some_and(Inference::has_errors);
     record(&mut after, types.assumed());
-    Ok((after, Plan { from, to: version, steps, unknown, refusals, has_type_errors }))
+    Ok((after, Plan { from, to: version, steps, unknown, refusals }))
 }
 
 /// Writes conditions that the conversion relies on into the metadata, each once, as guards of inference are.

@@ -87,9 +87,6 @@ pub struct Plan {
     pub unknown: Vec<NodeId>,
     /// The nodes that prevent the conversion. If there are any, nothing is converted.
     pub refusals: Vec<Unconvertible>,
-    /// Whether inference finds an error in the result, those of the model included: a node that fails for the types and shapes
-    /// of its operands, or a declaration that contradicts them. `false` if nodes prevent the conversion.
-    pub has_type_errors: bool,
 }
 
 impl Plan {

@@ -26,7 +26,7 @@ cargo xtask conformance [--suite NAME] [--corpus PATH] [--backend PATH] [--model
   --runs FILE    in the suite execution: what tests/conformance/execute.py wrote down of runs of the cases
   --count N      in the suites smith, passes, simplify, expand, eval and quantize: how many models are generated
   --seed S       in the suites passes, simplify, eval and quantize: the seed of the first model; the others follow
-  --jobs N       look at N cases at once; as many as there are processors by default
+  --jobs N       visits N cases at once; as many as there are processors by default
   --list N       list up to N failures of each kind; 10 by default
   --program PATH the program `onnx`, which is asked the same questions; `cargo xtask conformance --cli` gives it
   --reference PATH the official models and the reference's answers, beside what is covered otherwise
@@ -166,7 +166,7 @@ fn one_suite(
 ) -> Result<Done, String> {
     let absent = suite.peer(data).filter(|_| !arguments.offline).and_then(|peer| peer.absent());
     if let Some(reason) = absent {
-        let offline = "`--offline` compares with what is committed alone";
+        let offline = "`--offline` compares only with what is committed";
         return Err(format!("{}, {collection}: {reason}; {offline}", suite.name()));
     }
     let report = run(suite, data, &arguments.options)?;
@@ -200,7 +200,7 @@ fn one_suite(
     Ok(Done { collection, report, summary, unexplained })
 }
 
-/// What is wrong with a run that looked at nothing: a suite that was asked for, or all of them.
+/// What is wrong with a run without a case: a suite that was asked for, or all of them.
 fn without_cases(suites: &[Box<dyn Suite>], done: &[Done], arguments: &Arguments) -> Option<String> {
     if done.iter().any(|done| done.report.cases() > 0) {
         return None;
@@ -213,7 +213,7 @@ fn without_cases(suites: &[Box<dyn Suite>], done: &[Done], arguments: &Arguments
         (None, [suite]) => suite.needs().to_owned(),
         (None, _) => "no suite has cases with these arguments".to_owned(),
     };
-    Some(format!("{}: no case was looked at: {reason}", arguments.suite.as_deref().unwrap_or("all suites")))
+    Some(format!("{}: no case was visited: {reason}", arguments.suite.as_deref().unwrap_or("all suites")))
 }
 
 /// The results in short.

@@ -20,7 +20,7 @@ pub enum Answer {
 /// The reference, which may not be available.
 pub struct Reference {
     script: &'static str,
-    /// The packages that it needs beside `onnx`.
+    /// The packages that it needs in addition to `onnx`.
     packages: &'static [&'static str],
     absent: OnceLock<Option<String>>,
     /// Processes that wait for a question.

@@ -21,8 +21,8 @@ fn a_run_without_cases_or_peers_fails() {
         ("--suite eval --count 1", "`--offline` compares with what is committed alone"),
         ("--suite bodies --case no-such-case", "pip install onnx==1.23.2` installs what is needed"),
         ("--suite eval --offline", "it needs a peer"),
-        ("--suite inline --offline", "no case was looked at: it needs `--corpus PATH`"),
-        ("--suite runtime", "no case was looked at: it needs `--models DIR`"),
+        ("--suite inline --offline", "no case was visited: it needs `--corpus PATH`"),
+        ("--suite runtime", "no case was visited: it needs `--models DIR`"),
         ("--suite contrib --case no-such-case", "no case contains `no-such-case`"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));

@@ -1,6 +1,5 @@
 //! Arguments of `onnx infer`.
 
-use std::num::IntErrorKind;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -56,9 +55,9 @@ pub(crate) struct InferArgs {
     /// How sizes are written that are computed from others.
     #[arg(long, value_enum, value_name = "STYLE", default_value_t = Symbols::Expr, hide_short_help = true)]
     pub(crate) symbols: Symbols,
-    /// Infer for this size of a dimension variable; may be given several times.
-    #[arg(long = "set", value_name = "NAME=N", value_parser = size_of)]
-    pub(crate) sizes: Vec<(String, i64)>,
+    /// Infer for these sizes of dimension variables: `batch=1`, or a list of such; may be given several times.
+    #[arg(long = "set", value_name = "DIM=N")]
+    pub(crate) sizes: Vec<String>,
     /// List the conditions under which the inferred shapes hold.
     #[arg(long, value_enum, value_name = "FORMAT", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "text")]
@@ -93,21 +92,6 @@ impl InferArgs {
             || report.file.is_some()
             || report.format.format != ReportFormat::Text;
         is_requested && !has_output
-    }
-}
-
-/// Reads `NAME=N`.
-fn size_of(text: &str) -> Result<(String, i64), String> {
-    let (name, size) = text.rsplit_once('=').ok_or("write the name and the size, as in `batch=1`")?;
-    if name.is_empty() {
-        return Err("write the name before the size, as in `batch=1`".to_owned());
-    }
-    match size.parse::<i64>() {
-        Ok(size) if size >= 0 => Ok((name.to_owned(), size)),
-        Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
-            Err(format!("`{size}` is too large: a size has 63 bits"))
-        }
-        _ => Err(format!("`{size}` is not a size: write a number that is not negative")),
     }
 }
 

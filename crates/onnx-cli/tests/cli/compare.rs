@@ -440,7 +440,7 @@ fn quantized_numbers_stand_for_the_result_of_an_activation_that_is_left_out() {
     }
 }
 
-/// Values that only operators of quantized numbers read are compared, too; names that are lost are no obstacle.
+/// Values that only operators of quantized numbers read are compared, too; also where names are lost.
 #[test]
 fn values_between_quantized_operators_are_compared() {
     let a =

@@ -127,7 +127,7 @@ fn external_data_that_is_not_used_is_counted() {
     let unused = "16.4 kB of the external data is not used by the model";
     for arguments in [
         "simplify in.onnx -o out/m.onnx",
-        "simplify in.onnx -o beside.onnx",
+        "simplify in.onnx -o near.onnx",
         "simplify in.onnx --dry-run",
         "extract in.onnx --outputs y -o part/m.onnx",
         "infer out/m.onnx -o out/i.onnx",

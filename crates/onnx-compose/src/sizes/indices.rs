@@ -1,4 +1,4 @@
-//! Indices that are sums of multiples of their own positions, such as `16 * row + column`: which rows a `Gather` takes by them.
+//! Indices that are sums of multiples of their positions, such as `16 * row + column`: which rows a `Gather` takes by them.
 //!
 //! Exporters flatten a batch and a sequence, and take the elements of each row by such numbers.
 

@@ -292,7 +292,7 @@ fn zeros_have_the_order_that_is_asked_for() {
         assert_eq!(signs(greatest, &pair(nodes), &inputs), [false, false, false, true], "{nodes}");
         assert_eq!(signs(!greatest, &pair(nodes), &inputs), [true, true, false, true], "{nodes}");
     }
-    // The operator compares with a zero of its own, or with others of the operand.
+    // The operator compares with its zero, or with others of the operand.
     let one = |nodes: &str| format!("g (float[1, 1, 4] x) => (y) {{ {nodes} }}");
     let x = || Value::from(Tensor::from_slice([1, 1, 4], &[-0.0_f32, -1.0, 0.0, -0.0]).unwrap());
     for (nodes, ascending, descending) in [

@@ -156,7 +156,7 @@ fn zeros_whose_sign_was_open_may_be_either() {
     }
 }
 
-/// What the standard leaves open does not replace what it defines, and is no difference if it was open before.
+/// What the standard leaves open does not replace what it defines, and does not differ if it was open before.
 #[test]
 fn results_that_the_standard_leaves_open_are_told_from_others() {
     let shift = |by: &str, from: &str, to: &str| {

@@ -71,7 +71,7 @@ impl Biases<'_> {
         Ok(grows || self.weight(model, candidate).is_some_and(fits))
     }
 
-    /// The constant bias of a node with a number for each channel; `None` if there is none, it is not finite, or it is no row.
+    /// The constant bias of a node with a number for each channel; `None` without one, if it is not finite, or if it is not a row.
     pub(super) fn row(
         &self,
         model: &Model,
@@ -139,7 +139,7 @@ impl Biases<'_> {
         model: &Model,
         candidate: &Candidate,
     ) -> Result<Vec<f32>, QuantizeError> {
-        /// Weights with smaller scales than `float` has next to this one are not told apart from zero.
+        /// Weights with smaller scales than `float` has next to this one are not distinguished from zero.
         const SMALL: f32 = 1e-12;
         let row = match self.options.table.bias {
             BiasFormat::Int32 => self.row(model, candidate)?,

@@ -233,7 +233,7 @@ fn products_with_one_weight_share_its_blocks() {
     assert!(snr(&source, &result, &registry) > 15.0);
 }
 
-/// Weights that the version of the format requires as inputs are constants for the way back, too.
+/// Weights that the version of the format requires as inputs are constants for the conversion back, too.
 #[test]
 fn blocks_that_are_inputs_become_floats() {
     let registry = registry();

@@ -489,7 +489,7 @@ fn wrong_rules_about_numbers_of_conditions_fail() {
     }
 }
 
-/// The types of literals follow from attributes, from operators with one type, from results, and from literals that are alone.
+/// The types of literals follow from attributes, from operators with one type, from results, and from single literals.
 #[test]
 fn literals_have_the_types_that_something_determines() {
     for rule in [

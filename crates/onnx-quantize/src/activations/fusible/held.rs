@@ -88,7 +88,7 @@ impl Held {
             return None;
         }
         let added = match record.is(op::MAT_MUL) {
-            // With nothing behind it, it is no `Gemm`.
+            // With nothing behind it, it does not become a `Gemm`.
             true => Some(sum_behind(model, node)?),
             false => record.input(2).map(|_| (node, 2)),
         };
