@@ -32,7 +32,11 @@ where
         }
         dims.push(dim);
         if let Some(number) = number {
-            let number = size(number).ok_or_else(malformed)?;
+            let is_large = number.len() > 18 && number.bytes().all(|byte| byte.is_ascii_digit());
+            let number = size(number).ok_or_else(|| match is_large {
+                true => Failure::new(format_args!("`{}` is too large: a size has 63 bits", shown(number))),
+                false => malformed(),
+            })?;
             sets.extend(dims.drain(..).map(|dim| (dim.to_owned(), number.clone())));
         }
     }

@@ -150,7 +150,8 @@ fn what_cannot_be_done_exits_with_two() {
     onnx(&folder, "infer bad.onnxtxt -o out.onnx").exits(1);
     onnx(&folder, "infer none.onnx -o out.onnx").exits(2);
     onnx(&folder, "infer in.onnxtxt -o out.onnx --set M=3").exits(2).says("there are `N`");
-    onnx(&folder, "infer in.onnxtxt -o out.onnx --set N=-3").exits(2).says("not a size");
+    onnx(&folder, "infer in.onnxtxt -o out.onnx --set N=-3").exits(2).says("`N=-3` is not DIM=N");
+    onnx(&folder, "infer in.onnxtxt --set N=3,N=4").exits(2).says("cannot be both 3 and 4");
     onnx(&folder, "infer in.onnxtxt -o nowhere/out.onnx").exits(2);
     assert_eq!(folder.list(), ["bad.onnx", "bad.onnxtxt", "in.onnxtxt"]);
 }

@@ -199,6 +199,6 @@ fn directories_are_tables_for_all_changes() {
     }
     let run = onnx(&folder, "extract dir --outputs absent -o out/").exits(2);
     assert!(run.err.contains("dir/a.onnx: ") && run.err.contains("dir/b.onnx: "), "{}", run.err);
-    onnx(&folder, "infer dir/a.onnx --set =1").exits(2).says("write the name before the size");
+    onnx(&folder, "infer dir/a.onnx --set =1").exits(2).says("write the name of a dimension variable");
     onnx(&folder, "infer dir/a.onnx --set N=99999999999999999999").exits(2).says("is too large");
 }
