@@ -226,7 +226,7 @@ def npm(artefacts: Artefacts) -> str:
     count = licenses((folder / "node_modules/onnxkit/THIRD-PARTY-LICENSES").read_text(), "web/npm/THIRD-PARTY-LICENSES")
     examples.run_node(package, folder, lambda words: run(["node", *words], folder))
     compiler = ROOT / "web/node_modules/.bin/tsc"
-    expect(compiler.exists(), "there is no compiler of TypeScript: run `npm ci` in web")
+    expect(compiler.exists(), "the compiler of TypeScript is missing: run `npm ci` in web")
     typed = examples.compile_typescript(package, folder, lambda words: run([compiler, *words], folder))
     (folder / "start.mjs").write_text('import { open } from "onnxkit";\nawait open("m.onnxtxt", process.argv[2]);\n')
     model = "g (float[N] x) => (float[N] y) { y = Relu (x) }"

@@ -89,7 +89,7 @@ mod _core {
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::PyModuleMethods as _;
 
-        // Where there is no memory for it, the first call says so.
+        // Without memory for it, the first call says so.
         let _ = crate::reserve::require();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
