@@ -18,15 +18,16 @@ from ._progress import call, with_bar
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Unpack
 
+    from ._options import Bounds, Options
     from ._ranges import Source
 
     AnyModel = Any
 
 
 def load(
-    path: str | os.PathLike[str] | Source, *, data_dir: str | os.PathLike[str] | None = None, mapped: bool = True, **options: Any
+    path: str | os.PathLike[str] | Source, *, data_dir: str | os.PathLike[str] | None = None, mapped: bool = True, **options: Unpack[Options]
 ) -> Model:
     """Reads a model file: binary, ONNX text, or the text or JSON form of protobuf. Weights are mapped, not read.
 
@@ -50,13 +51,13 @@ def loads(
     *,
     data_dir: str | os.PathLike[str] | None = None,
     mapped: bool = True,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Model:
     """Reads a model from the bytes of a file, or from text, in each form that `load` reads. `mapped` is for files in `data_dir`."""
     return _interop.loads(contents, data_dir, mapped, **options)
 
 
-def parse(text: str, **options: Any) -> Model:
+def parse(text: str, **options: Unpack[Options]) -> Model:
     """Reads a model from ONNX text.
 
     Without a header, the model has the IR version 10 and version 21 of the default operator set.
@@ -68,12 +69,12 @@ def parse(text: str, **options: Any) -> Model:
     return _interop.parse(text, **options)
 
 
-def save(model: AnyModel, path: str | os.PathLike[str], **options: Any) -> int:
+def save(model: AnyModel, path: str | os.PathLike[str], **options: Unpack[Options]) -> int:
     """Writes a model to a file: see `Model.save`."""
     return from_any(model).save(path, **options)
 
 
-def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **options: Any) -> _results.Report:
+def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **options: Unpack[Options]) -> _results.Report:
     """Finds defects. All are in the report; `raise_for_errors()` raises if one is an error.
 
     What the decoder repaired in the file, such as fields that exclude each other, is reported until the model is edited. With
@@ -89,13 +90,14 @@ def check(model: AnyModel, *, full: bool = True, profile: str | None = None, **o
     if profile != "reference":
         report["findings"] = known.decoder_findings() + report["findings"]
     if full and profile != "reference":
-        if options.get("timeout") is not None:
-            options["timeout"] = max(float(options["timeout"]) - (time.monotonic() - start), 0.0)
+        timeout = options.get("timeout")
+        if timeout is not None:
+            options["timeout"] = max(float(timeout) - (time.monotonic() - start), 0.0)
         _results.add_contradictions(report, with_bar(_core.infer, known, {}, False, True, **options))
     return _results.Report(report)
 
 
-def fix(model: Model, **options: Any) -> list[_results.Fix]:
+def fix(model: Model, **options: Unpack[Options]) -> list[_results.Fix]:
     """Makes the edits that findings suggest, in place, and returns them.
 
     >>> import onnxkit as ox
@@ -120,7 +122,7 @@ def explain(rule: str) -> str:
 
 
 def infer(
-    model: AnyModel, *, sizes: Mapping[str, int] | None = None, inplace: bool = True, **options: Any
+    model: AnyModel, *, sizes: Mapping[str, int] | None = None, inplace: bool = True, **options: Unpack[Options]
 ) -> Inference:
     """Infers types and shapes; sizes are expressions of the dimension variables of the model.
 
@@ -162,13 +164,13 @@ def cost(model: AnyModel, **sizes: int) -> _results.Cost:
     return _results.Cost(call(_core.cost, from_any(model), _sizes(sizes)))
 
 
-def hash(model: AnyModel, **options: Any) -> _results.ModelHash:
+def hash(model: AnyModel, **options: Unpack[Options]) -> _results.ModelHash:
     """Digests of a model, of its structure, its weights and its interface."""
     return _results.ModelHash(with_bar(_core.hash, from_any(model), **options))
 
 
 def diff(
-    a: AnyModel, b: AnyModel, *, weights: bool = True, rtol: float | None = None, **options: Any
+    a: AnyModel, b: AnyModel, *, weights: bool = True, rtol: float | None = None, **options: Unpack[Options]
 ) -> _results.Diff:
     """The differences of two models. With `rtol`, elements of weights may differ by this share of their magnitude."""
     return _results.Diff(with_bar(_core.diff, from_any(a), from_any(b), weights, _tolerance(rtol, "rtol"), **options))
@@ -182,7 +184,7 @@ def _tolerance(tolerance: float | None, name: str) -> float | None:
     return tolerance
 
 
-def find(model: AnyModel, selector: str, **options: Any) -> list[Any]:
+def find(model: AnyModel, selector: str, **options: Unpack[Options]) -> list[Any]:
     """The nodes, values and graphs that a selector denotes, such as `Conv()` or `down(x)`."""
     return call(_core.find, from_any(model), selector, **options)
 
@@ -216,7 +218,7 @@ def simplify(
     sizes: Mapping[str, int | str] | None = None,
     target: str = "onnxruntime",
     inplace: bool = True,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> _results.Result:
     """Removes what is not needed, computes what is constant, and applies rewrite rules, until nothing changes.
 
@@ -239,7 +241,7 @@ def simplify(
 
 
 def convert(
-    model: AnyModel, opset: int, *, domain: str = "", inplace: bool = True, **options: Any
+    model: AnyModel, opset: int, *, domain: str = "", inplace: bool = True, **options: Unpack[Options]
 ) -> _results.Converted:
     """Converts a model to another version of an operator set, up or down. Raises `ConvertError` with all reasons."""
     known = _own(model, inplace)
@@ -248,13 +250,13 @@ def convert(
     return result
 
 
-def reach(model: AnyModel, **options: Any) -> dict[int, str | None]:
+def reach(model: AnyModel, **options: Unpack[Options]) -> dict[int, str | None]:
     """For each version of the default operator set: `None` if the model can be converted to it, or why not."""
     return dict(with_bar(_core.reach, from_any(model), **options))
 
 
 def extract(
-    model: AnyModel, inputs: Iterable[Any] | None = None, outputs: Iterable[Any] | None = None, **options: Any
+    model: AnyModel, inputs: Iterable[Any] | None = None, outputs: Iterable[Any] | None = None, **options: Unpack[Options]
 ) -> Model:
     """The part of a model between inputs and outputs, which are names, selectors or values."""
     return with_bar(_core.extract, from_any(model), _listed(inputs), _listed(outputs), **options)
@@ -270,7 +272,7 @@ def merge(
     models: Iterable[AnyModel],
     connect: str | Iterable[tuple[str, str]] = "names",
     prefixes: Sequence[str] | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Model:
     """One model of several. `connect` is `names`, or pairs of an output and an input of the next model."""
     if isinstance(models, (str, bytes, os.PathLike)):
@@ -293,13 +295,13 @@ def _pair(pair: Any) -> tuple[str, str]:
     raise ArgumentError(f"`connect`: {pair!r} is not a pair of names, of an output and of an input of the next model")
 
 
-def split(model: AnyModel, parts: int, **options: Any) -> list[Model]:
+def split(model: AnyModel, parts: int, **options: Unpack[Options]) -> list[Model]:
     """Parts of about the same weight, which run one after the other."""
     return with_bar(_core.split, from_any(model), parts, **options)
 
 
 def inline(
-    model: Model, names: str | Iterable[str] | None = None, *, bodies: bool = False, **options: Any
+    model: Model, names: str | Iterable[str] | None = None, *, bodies: bool = False, **options: Unpack[Options]
 ) -> int:
     """Replaces calls by the bodies of their functions, in place; with `bodies=True`, operators by theirs as well.
 
@@ -317,13 +319,13 @@ def _kept(kept: Sequence[tuple[str, str]]) -> str:
     return f"{len(kept)} calls stay: {call}: {reason}" if len(kept) > 1 else f"the call {call} stays: {reason}"
 
 
-def outline(model: Model, *, domain: str = "outlined", min_nodes: int = 2, **options: Any) -> int:
+def outline(model: Model, *, domain: str = "outlined", min_nodes: int = 2, **options: Unpack[Options]) -> int:
     """Makes functions of repeated groups of nodes, in place. Returns how many."""
     return with_bar(_core.outline, _edited(model, "outline"), domain, min_nodes, **options)
 
 
 def rename(
-    model: Model, names: Mapping[str, str] | Callable[[str], str], **options: Any
+    model: Model, names: Mapping[str, str] | Callable[[str], str], **options: Unpack[Options]
 ) -> list[tuple[str, str]]:
     """Renames values and nodes, in place: a mapping, or a function of each name."""
     known = _edited(model, "rename")
@@ -335,7 +337,7 @@ def rename(
     return with_bar(_core.rename, known, pairs, **options)
 
 
-def resize(model: Model, sizes: Mapping[str, int | str], **options: Any) -> _results.Resized:
+def resize(model: Model, sizes: Mapping[str, int | str], **options: Unpack[Options]) -> _results.Resized:
     """Changes sizes of inputs, in place: `{"ids[0]": "batch", "seq": 128}`."""
     return _results.Resized(with_bar(_core.resize, _edited(model, "resize"), list(_named(sizes, "sizes").items()), **options))
 
@@ -351,7 +353,7 @@ def strip_weights(
 
 
 def import_weights(
-    model: Model, source: AnyModel | str | os.PathLike[str] | None = None, *, mapped: bool = True, **options: Any
+    model: Model, source: AnyModel | str | os.PathLike[str] | None = None, *, mapped: bool = True, **options: Unpack[Options]
 ) -> int:
     """Takes weights from another model, a `.safetensors` file or its index, in place. Returns how many.
 
@@ -370,7 +372,7 @@ def import_weights(
 
 
 def reduce(
-    model: AnyModel, test: Callable[[Model], bool], *, only_valid: bool = True, **options: Any
+    model: AnyModel, test: Callable[[Model], bool], *, only_valid: bool = True, **options: Unpack[Options]
 ) -> Model:
     """The smallest model for which `test` is true, by delta debugging."""
     return with_bar(_core.reduce, from_any(model), test, only_valid, **options)
@@ -386,7 +388,7 @@ def compare(
     rtol: float | None = None,
     atol: float | None = None,
     inner: bool = False,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> _results.Comparison:
     """Runs two models on the same inputs: those given, and made ones for the others, `seeds` times.
 
@@ -408,7 +410,7 @@ def compare(
     return _results.Comparison({"runs": runs})
 
 
-def inputs(model: AnyModel, *, sizes: Mapping[str, int] | None = None, seed: int = 0, **options: Any) -> dict[str, Any]:
+def inputs(model: AnyModel, *, sizes: Mapping[str, int] | None = None, seed: int = 0, **options: Unpack[Bounds]) -> dict[str, Any]:
     """Inputs for a model, made of a seed."""
     return call(_core.inputs, from_any(model), list(_sizes(sizes).items()), seed, **options)
 

@@ -13,7 +13,9 @@ from ._progress import call, with_bar
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, Unpack
+
+    from ._options import Options
 
     AnyModel = Any
 
@@ -28,7 +30,7 @@ def half(
     run: bool = True,
     inputs: Mapping[str, Any] | None = None,
     inplace: bool = True,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> _results.Halved:
     """Changes `float` to `float16` or `bfloat16` wherever the operators take it, with as few casts as possible.
 
@@ -85,7 +87,7 @@ def quantize(
     keep_biases: bool = False,
     threads: int = 1,
     inplace: bool = True,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> _results.Quantized:
     """Quantizes what operators compute with to `int8`, `uint8` or another type, or only weights.
 
@@ -189,7 +191,7 @@ def _refuse_without_inputs(given: set[str]) -> None:
         raise ArgumentError(f"`{name}` needs `inputs` for runs")
 
 
-def dequantize(model: AnyModel, *, inplace: bool = True, **options: Any) -> _results.Dequantized:
+def dequantize(model: AnyModel, *, inplace: bool = True, **options: Unpack[Options]) -> _results.Dequantized:
     """Makes floats of quantized weights, and removes pairs of `QuantizeLinear` and `DequantizeLinear`.
 
     >>> import onnxkit as ox

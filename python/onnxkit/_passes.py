@@ -13,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
-    from typing import Any, overload
+    from typing import Any, Unpack, overload
+
+    from ._options import Options
 
     Operand = "Value | NewValue"
 
@@ -210,7 +212,7 @@ def run_passes(
     repeat: bool = True,
     accept_untested: bool = False,
     inplace: bool = True,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> _results.Result:
     """Runs passes: names of standard ones (see `passes`), rules, and passes in Python.
 
