@@ -69,7 +69,10 @@ pub(crate) fn check() -> Result<String, String> {
         Err(problem) => return Ok(format!("not tested, because the environment cannot be made: {problem}")),
     };
     // The types of the sources need no wheel, and their mistakes are those that are made most.
-    python_run(&python, &["-m", "mypy", "--strict", "python/onnxkit", "python/examples", "python/tests/typed.py"])?;
+    python_run(
+        &python,
+        &["-m", "mypy", "--strict", "python/onnxkit", "python/examples", "python/tests/typed.py"],
+    )?;
     let bytes = install(&python)?;
     crate::channels::wheel(&workspace::only_entry(&folder().join("wheels"))?)?;
     python_run(&python, &["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"])?;
