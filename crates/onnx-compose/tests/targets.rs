@@ -280,6 +280,60 @@ fn nodes_have_what_kernels_demand() {
     assert!(lacks(text).is_empty());
 }
 
+/// Kernels of `Resize` compare constant scales when they are made.
+#[test]
+fn scales_have_the_forms_that_kernels_have() {
+    const LINEAR: &str = "[*, *] or [*, *, *] or [1, 1, *, *] or [1, *, *, 1] or [1, 1, *, *, *]";
+    let linear =
+        |scales: &str| format!("has no `Resize` with mode linear and scales {scales}, only {LINEAR}");
+    let cubic = |scales: &str| {
+        format!(
+            "has no `Resize` with mode cubic and scales {scales}, only [*, *] or [1, 1, *, *] or [1, *, *, 1]"
+        )
+    };
+    let resize = |attributes: &str, scales: &str| {
+        format!(
+            "{HEADER} g (float[2,3,4,4] x) => (y) {{
+                s = Constant <value_floats = {scales}> () y = Resize <{attributes}> (x, , s)
+            }}"
+        )
+    };
+    for (attributes, scales, expected) in [
+        ("mode = \"linear\"", "[0.5, 2.0, 2.0, 2.0]", Some(linear("[0.5, 2, 2, 2]"))),
+        ("mode = \"linear\"", "[0.93, 1.06, 1.18, 1.0]", Some(linear("[0.93, 1.06, 1.18, 1]"))),
+        ("mode = \"linear\"", "[1.0, 1.0, 2.0, 0.5]", None),
+        ("mode = \"linear\"", "[1.0, 2.0, 2.0, 1.0]", None),
+        ("mode = \"linear\"", "[1.0, 1.0, 2.0, 2.0, 2.0]", None),
+        ("mode = \"linear\"", "[2.0]", Some(linear("[2]"))),
+        ("mode = \"cubic\"", "[1.0, 1.0, 2.0, 2.0, 2.0]", Some(cubic("[1, 1, 2, 2, 2]"))),
+        ("mode = \"cubic\"", "[1.0, 1.0, 2.0, 2.0]", None),
+        ("mode = \"nearest\"", "[2.0, 2.0, 2.0, 2.0]", None),
+        ("mode = \"nearest\"", "[2.0]", None),
+        ("mode = \"linear\", axes = [2, -1]", "[2.0, 2.0]", None),
+        ("mode = \"linear\", axes = [0, -1]", "[2.0, 3.0]", Some(linear("[2, 1, 1, 3]"))),
+    ] {
+        let text = resize(attributes, scales);
+        assert_eq!(lacks(&text), expected.into_iter().collect::<Vec<_>>(), "{text}");
+    }
+    let computed = format!(
+        "{HEADER} g (float[2,3,4,4] x, float[4] s) => (y) {{ y = Resize <mode = \"linear\"> (x, , s) }}"
+    );
+    assert!(lacks(&computed).is_empty());
+    let upsample = |version: i64, node: &str| {
+        format!(
+            "<ir_version: 4, opset_import: [\"\": {version}]> g (float[2,3,4,4] x) => (y) <float[4] s = {{1, 2, 2, 2}}> {{ {node} }}"
+        )
+    };
+    for text in [
+        upsample(9, "y = Upsample <mode = \"linear\"> (x, s)"),
+        upsample(10, "y = Resize <mode = \"linear\"> (x, s)"),
+        upsample(7, "y = Upsample <mode = \"linear\", scales = [1.0, 2.0, 2.0, 2.0]> (x)"),
+    ] {
+        let found = lacks(&text);
+        assert!(found.len() == 1 && found[0].contains("and scales [1, 2, 2, 2], only"), "{text}: {found:?}");
+    }
+}
+
 /// The shapes that a body declares for its inputs are not merged with those that they get.
 #[test]
 fn bodies_declare_the_shapes_that_they_get() {

@@ -40,6 +40,10 @@ DOMAINS = (
 # operators that were experimental are gone from operator set 10 on.
 GONE = {"opset_until": 9}
 RECURRENT = {"attributes": ["hidden_size"], "values": {"layout": [0]}}
+# Linear scales are those of two or three axes, or of more if batch and channels have the scale 1; channels may be last of four axes.
+PLANES = [[None, None], [1, 1, None, None], [1, None, None, 1]]
+LINEAR = [PLANES[0], [None, None, None], *PLANES[1:], [1, 1, None, None, None]]
+SCALED = {"scales": {"linear": LINEAR, "cubic": PLANES}}
 FIRST, ALL = {"operands": "first"}, {"operands": "all"}
 REQUIRES = {
     ("", "Affine"): GONE,
@@ -60,10 +64,12 @@ REQUIRES = {
     ("", "ParametricSoftplus"): {"attributes": ["alpha", "beta"], **GONE},
     ("", "RNN"): RECURRENT,
     ("", "RegexFullMatch"): {"attributes": ["pattern"]},
+    ("", "Resize"): SCALED,
     ("", "ScaledTanh"): {"attributes": ["alpha", "beta"], **GONE},
     ("", "Scan"): ALL,
     ("", "SequenceConstruct"): ALL,
     ("", "Sum"): FIRST,
+    ("", "Upsample"): SCALED,
     ("ai.onnx.ml", "FeatureVectorizer"): {"nonempty": ["inputdimensions"]},
     ("ai.onnx.ml", "LinearClassifier"): {"nonempty": ["coefficients", "intercepts"]},
     ("ai.onnx.ml", "LinearRegressor"): {"attributes": ["coefficients"]},

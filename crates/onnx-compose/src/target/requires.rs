@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use onnx_diag::Quoted;
 use onnx_ir::{AttrValue, Attribute, NodeId};
 use onnx_schema::Schema;
+use onnx_types::tensor::NoData;
 use serde::Deserialize;
 
 use super::Cx;
@@ -22,6 +23,8 @@ pub struct Requirements {
     pub values: BTreeMap<String, BTreeSet<i64>>,
     /// The operands of a list that it may not leave out.
     pub operands: Option<Operands>,
+    /// The scales of axes that it may have, by its `mode`: lists of scales for all axes, in which only the numbers matter.
+    pub scales: BTreeMap<String, Vec<Vec<Option<f32>>>>,
     /// The last version of the operator set that has the operator.
     pub opset_until: Option<i64>,
 }
@@ -53,6 +56,9 @@ impl Requirements {
             return Err(format!("{} has no attribute {}{help}", Quoted(operator), Quoted(unknown)));
         }
         let mut inputs = schemas.iter().flat_map(|schema| schema.inputs());
+        if !self.scales.is_empty() && !known.contains("mode") {
+            return Err(format!("{} has no attribute `mode`", Quoted(operator)));
+        }
         if self.operands.is_some() && !inputs.any(|formal| formal.is_variadic()) {
             return Err(format!("{} has no list of operands", Quoted(operator)));
         }
@@ -71,6 +77,59 @@ impl Cx<'_> {
         self.removed(requires, name)
             .or_else(|| self.attribute_unmet(requires, name))
             .or_else(|| self.operand_unmet(requires.operands?, name, schema?))
+            .or_else(|| self.scales_unmet(requires, name, schema?))
+    }
+
+    /// Scales that are constant are compared when a model is loaded, others when it runs.
+    fn scales_unmet(&self, requires: &Requirements, name: &str, schema: &Schema) -> Option<String> {
+        let mode = match self.attribute(self.node, "mode") {
+            Some(mode) => mode.as_str()?,
+            None => "nearest",
+        };
+        let allowed = requires.scales.get(mode)?;
+        let scales = self.scales(schema).filter(|scales| !scales.is_empty())?;
+        let fits = |pattern: &Vec<Option<f32>>| {
+            pattern.len() == scales.len()
+                && pattern
+                    .iter()
+                    .zip(&scales)
+                    .all(|(wanted, scale)| wanted.is_none_or(|wanted| wanted == *scale))
+        };
+        if allowed.iter().any(fits) {
+            return None;
+        }
+        let shown = |pattern: &Vec<Option<f32>>| {
+            let scales =
+                pattern.iter().map(|scale| scale.map_or_else(|| "*".to_owned(), |scale| scale.to_string()));
+            format!("[{}]", scales.collect::<Vec<_>>().join(", "))
+        };
+        let found = shown(&scales.into_iter().map(Some).collect());
+        let all = allowed.iter().map(shown).collect::<Vec<_>>().join(" or ");
+        Some(format!("no {name} with mode {mode} and scales {found}, only {all}"))
+    }
+
+    /// The constant scales of all axes.
+    fn scales(&self, schema: &Schema) -> Option<Vec<f32>> {
+        let record = self.model.node(self.node);
+        if let Some(scales) = self.attribute(self.node, "scales") {
+            return Some(scales.as_floats()?.to_vec());
+        }
+        let index = schema.inputs().iter().position(|formal| formal.name == "scales")?;
+        let value = record.input(index)?;
+        let of_node =
+            self.model.value(value).producer().and_then(|node| self.model.node(node).constant_tensor());
+        let tensor = of_node.or_else(|| self.model.constant_tensor(value).cloned())?;
+        #[allow(clippy::cast_possible_truncation, reason = "scales have the type float")]
+        let found: Vec<f32> = tensor.iter_f64(&NoData).ok()?.map(|scale| scale as f32).collect();
+        let Some(axes) = self.attribute(self.node, "axes") else { return Some(found) };
+        let ty = self.types.type_of(self.model, record.input(0)?)?;
+        let rank = ty.shape()?.dims().len();
+        let mut scales = vec![1.0; rank];
+        for (&axis, scale) in axes.as_ints()?.iter().zip(found) {
+            let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
+            *scales.get_mut(usize::try_from(axis).ok()?)? = scale;
+        }
+        Some(scales)
     }
 
     fn removed(&self, requires: &Requirements, name: &str) -> Option<String> {
