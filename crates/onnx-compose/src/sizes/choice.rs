@@ -4,13 +4,15 @@
 //! run with other sizes, or would combine the rows of a batch. Exactly one choice must remain, or exactly one that
 //! places the size on the first axis of all outputs.
 
+use std::cmp::Ordering;
+
 use onnx_ir::{Model, NodeId, User, ValueId};
 use onnx_schema::{attr, domain, op};
 use onnx_shape_infer::Inference;
 
 use super::attributes::Attributes;
 use super::constants::Constants;
-use super::mixing;
+use super::mixing::{self, Along};
 use super::reshape::Spot;
 
 /// Maximum number of nodes between a `Reshape` and the node that makes a choice infeasible.
@@ -35,7 +37,7 @@ enum Placement {
 }
 
 /// The axes of the results of a node, if an operand has the size on an axis.
-enum Step {
+pub(super) enum Step {
     Infeasible,
     Unknown,
     /// One of these.
@@ -155,7 +157,7 @@ impl Choice<'_> {
     }
 
     /// The axes of the first result; `None` if it is not known.
-    fn step(&self, node: NodeId, index: usize, spot: Spot) -> Option<Step> {
+    pub(super) fn step(&self, node: NodeId, index: usize, spot: Spot) -> Option<Step> {
         let (model, before) = (self.model, self.constants.before);
         let record = model.node(node);
         let is_onnx = onnx_schema::normalize_domain(record.domain()) == domain::ONNX;
@@ -189,6 +191,16 @@ impl Choice<'_> {
                 let axis = spot.axis.checked_add(out_rank)?.checked_sub(rank)?;
                 Some(Step::To(vec![Spot { axis, ..spot }]))
             }
+            op::GATHER if index == 0 => {
+                let axis = Attributes::of(model, node)?.axis(attr::AXIS, rank)?;
+                let indices = out_rank.checked_add(1)?.checked_sub(rank)?;
+                let moved = match spot.axis.cmp(&axis) {
+                    Ordering::Less => spot.axis,
+                    Ordering::Equal => return None,
+                    Ordering::Greater => spot.axis.checked_add(indices)?.checked_sub(1)?,
+                };
+                Some(Step::To(vec![Spot { axis: moved, ..spot }]))
+            }
             op::SLICE if index == 0 => {
                 let [data, output] = [record.input(0)?, record.output(0)?].map(|value| before.shape(value));
                 let is_whole = data?.get(spot.axis)? == output?.get(spot.axis)?;
@@ -201,6 +213,13 @@ impl Choice<'_> {
             op::GEMM if index < 2 => Some(Step::To(vec![Spot { axis: index, ..spot }])),
             op::GEMM => self.broadcast(node, spot, (rank, out_rank), 0),
             other if mixing::keeps_indices(other) => self.broadcast(node, spot, (rank, out_rank), 0),
+            _ if index == 0 && Attributes::of(model, node)?.int(attr::KEEPDIMS) == Some(0) => {
+                let axes = (0..rank).map(|axis| (axis, mixing::along(model, self.after, node, 0, axis)));
+                let left: Vec<usize> =
+                    axes.filter(|(_, along)| *along != Along::Combined).map(|(axis, _)| axis).collect();
+                let axis = left.iter().position(|&axis| axis == spot.axis)?;
+                (left.len() == out_rank).then(|| Step::To(vec![Spot { axis, ..spot }]))
+            }
             _ => None,
         }
     }

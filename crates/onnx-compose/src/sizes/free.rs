@@ -50,7 +50,7 @@ pub(super) fn free(
     let shown = name_in_messages(model, axes, variable);
     let conditions = verdict.check(model)?;
     done.conditions.extend(conditions.into_iter().map(|condition| condition.replace(variable, &shown)));
-    let unproved = separate::unproved(model, &verdict);
+    let separate::NotProved { reasons: unproved, outputs } = separate::unproved(model, &verdict);
     let replaced = constants.report(model);
     done.constants.extend(
         replaced.into_iter().map(|(node, text)| (node_name(model, node), text.replace(variable, &shown))),
@@ -67,7 +67,8 @@ pub(super) fn free(
     if !left.is_empty() {
         return Err(ComposeError::FixedSizes(left));
     }
-    let law = Law { old: &original, new: model, before: &before, axes, old_size: old, options };
+    let law =
+        Law { old: &original, new: model, before: &before, axes, old_size: old, outputs: &outputs, options };
     report_rows(&law, unproved, shown, done)
 }
 
@@ -96,7 +97,10 @@ fn report_rows(
             let reason = format!("combines rows: {reason}");
             return Err(ComposeError::FixedSizes(vec![FixedSize::of_result(reason)]));
         }
-        Rows::Dependent(reason) => done.dependent_rows.push((shown, reason)),
+        Rows::Without(_) if unproved.is_empty() => {}
+        // The number of results for each row can depend on its elements, and be the same for all rows of the runs.
+        Rows::Without(reason) if is_batch => done.not_run.push((shown, reason)),
+        Rows::Without(reason) | Rows::Dependent(reason) => done.dependent_rows.push((shown, reason)),
         Rows::Unknown(reason) => done.not_run.push((shown, reason)),
     }
     Ok(())

@@ -22,7 +22,7 @@ mod slices;
 mod types;
 mod verdict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use onnx_diag::{Diagnostic, Locus, Sink};
 use onnx_ir::{Def, Model, NodeId, Places, ValueId};
@@ -258,7 +258,11 @@ impl FixedSize {
             Some(value) if is_input(value) => {
                 "free the sizes of both inputs together, or export the model with the size as a variable"
             }
-            _ => "choose a size that the node allows, or export the model with this size as a variable",
+            // `simplify` merges and removes nodes that do nothing for the old size.
+            _ => {
+                "choose a size that the node allows, or export the model with this size as a variable; if `simplify` has changed the \
+                 model, free the size in the file before that, or by `--set` of `simplify`"
+            }
         }
     }
 }
@@ -318,6 +322,7 @@ pub fn resize(
     for (variable, axes) in &plan.free {
         free::free(&mut work, axes, variable, options, &mut done)?;
     }
+    done.fixed_axes = plan.kept(&work, std::mem::take(&mut done.fixed_axes));
     for (value, axis, dim) in &plan.named {
         names::set(&mut work, *value, *axis, dim);
     }
@@ -385,6 +390,14 @@ impl Plan {
     fn is_empty(&self) -> bool {
         let Self { free, named, rename, bind, expressions } = self;
         free.is_empty() && named.is_empty() && rename.is_empty() && bind.is_empty() && expressions.is_empty()
+    }
+
+    /// Of axes of inputs, each once, those that no variable frees.
+    fn kept(&self, model: &Model, axes: Vec<(String, i64)>) -> Vec<(String, i64)> {
+        let freed = self.free.values().flatten();
+        let mut seen: HashSet<String> =
+            freed.map(|&(value, axis)| format!("{}[{axis}]", name(model, value))).collect();
+        axes.into_iter().filter(|(axis, _)| seen.insert(axis.clone())).collect()
     }
 
     /// The names that several different sizes get, or one that keeps it and others, with these sizes.

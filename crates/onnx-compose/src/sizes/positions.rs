@@ -5,6 +5,7 @@ use onnx_schema::{attr, op};
 use onnx_shape_infer::Inference;
 use onnx_types::{Dim, Symbol};
 
+use super::choice::{Choice, Step};
 use super::constants::Constants;
 use super::reshape::Spot;
 
@@ -42,14 +43,23 @@ impl Constants<'_> {
         is_multiple.then_some(factor)
     }
 
-    /// Notes where the freed size is among the factors of the axes of a result.
+    /// Notes where the freed size is among the factors of the axes of results.
     pub(super) fn note_orders(&mut self, model: &Model, after: &Inference, node: NodeId) {
+        let outputs = || model.node(node).outputs().iter().flatten().copied();
+        let found: Vec<(ValueId, Vec<Spot>)> =
+            outputs().map(|output| (output, self.orders_of(model, after, node, output))).collect();
+        for (output, spots) in found.into_iter().filter(|(_, spots)| !spots.is_empty()) {
+            self.orders.insert(output, spots);
+        }
+    }
+
+    /// The position of the freed size among the factors of the axes of a result, where that is not obvious.
+    fn orders_of(&self, model: &Model, after: &Inference, node: NodeId, output: ValueId) -> Vec<Spot> {
         let record = model.node(node);
-        let Some(output) = record.output(0) else { return };
         let dims = after.shape(output).unwrap_or_default();
         let factors: Vec<Option<i64>> = dims.iter().map(|&dim| self.factor(after, dim)).collect();
         if !factors.iter().flatten().any(|&factor| factor > 1) {
-            return;
+            return Vec::new();
         }
         let data = record.input(0);
         let spots: Vec<Spot> = if record.is(op::RESHAPE) || record.is(op::FLATTEN) {
@@ -70,10 +80,11 @@ impl Constants<'_> {
             // What the graphs do with the elements is not followed.
             Vec::new()
         } else {
-            let same = record.inputs().flatten();
-            let same =
-                same.filter(|&input| after.shape(input).is_some_and(|found| found.len() == dims.len()));
-            same.flat_map(|input| self.spots(after, input)).collect()
+            let inputs = record.inputs().enumerate();
+            let inputs = inputs.filter_map(|(index, input)| Some((index, input?)));
+            inputs
+                .flat_map(|(index, input)| self.carried(model, after, (node, index), (input, output)))
+                .collect()
         };
         let fits = |spot: &Spot| {
             spot.outer.checked_mul(spot.inner).is_some_and(|all| factors.get(spot.axis) == Some(&Some(all)))
@@ -81,10 +92,29 @@ impl Constants<'_> {
         let spots: Vec<Spot> = spots.into_iter().filter(fits).collect();
         // Operands with different results imply nothing.
         let is_certain = |spot: &Spot| spots.iter().all(|other| other.axis != spot.axis || other == spot);
-        let spots: Vec<Spot> = spots.iter().filter(|spot| is_certain(spot)).copied().collect();
-        if !spots.is_empty() {
-            self.orders.insert(output, spots);
+        spots.iter().filter(|spot| is_certain(spot)).copied().collect()
+    }
+
+    /// The axes of a result that have the freed size of those of an operand: the same ones if the ranks are equal, and those that
+    /// operators move them to if they are not.
+    fn carried(
+        &self,
+        model: &Model,
+        after: &Inference,
+        (node, index): (NodeId, usize),
+        (input, output): (ValueId, ValueId),
+    ) -> Vec<Spot> {
+        let spots = self.spots(after, input);
+        let rank = |value: ValueId| after.shape(value).map(<[Dim]>::len);
+        if rank(input) == rank(output) {
+            return spots;
         }
+        let choice = Choice { constants: self, model, after, visits: 0 };
+        let moved = |spot: Spot| match choice.step(node, index, spot) {
+            Some(Step::To(found)) => found,
+            _ => Vec::new(),
+        };
+        spots.into_iter().flat_map(moved).collect()
     }
 
     /// Whether a `Reshape` moves a freed size to another position among the elements. `None` if the shapes do not show it.

@@ -33,12 +33,17 @@ const LEAST: &[i64] = &[1];
 /// Elements of the weights up to which a model is run: a run reads all of them.
 const MAX_WEIGHTS: u64 = 1 << 26;
 
+/// What an output lacks.
+const NO_RESULTS: &str = "does not have a result for each row";
+
 /// The result of comparing rows by runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     Independent,
     /// An output for several rows is not that for each row.
     Dependent(String),
+    /// An output that may depend on the rows is that of each row, as often as there are rows.
+    Without(String),
     /// The new model does not run with several rows.
     Failing(String),
     /// The reason why the rows were not compared.
@@ -53,6 +58,8 @@ pub(super) struct Law<'a> {
     pub(super) before: &'a Inference,
     pub(super) axes: &'a [(ValueId, usize)],
     pub(super) old_size: i64,
+    /// The outputs that may depend on the freed size.
+    pub(super) outputs: &'a [ValueId],
     pub(super) options: &'a EditOptions<'a>,
 }
 
@@ -76,6 +83,7 @@ impl Law<'_> {
             }
             Err(failure) => return Ok(Rows::Failing(format!("does not run: {failure}"))),
         };
+        let mut without = None;
         for multiple in MULTIPLES {
             let (inputs, outputs) = (inputs.get(..multiple), outputs.get(..multiple));
             let (Some(inputs), Some(outputs)) = (inputs, outputs) else { break };
@@ -90,8 +98,10 @@ impl Law<'_> {
             if let Some(difference) = self.difference(outputs, &found) {
                 return Ok(Rows::Dependent(format!("for the size {size}, {difference}")));
             }
+            let lacking = self.lacking(outputs, &found);
+            without = without.or(lacking.map(|lacking| format!("for the size {size}, {lacking}")));
         }
-        Ok(Rows::Independent)
+        Ok(without.map_or(Rows::Independent, Rows::Without))
     }
 
     /// Models that are not run.
@@ -223,6 +233,19 @@ impl Law<'_> {
         inputs.iter().zip(first).enumerate().map(join).collect()
     }
 
+    /// The output that may depend on the rows and has as many elements for several rows as for one, which it is equal to.
+    fn lacking(&self, rows: &[Vec<Value>], found: &[Value]) -> Option<String> {
+        let outputs = self.new.graph(self.new.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);
+        let first = rows.first()?.iter().zip(found);
+        let is_without = |(one, all): (&Value, &Value)| {
+            one.tensor().zip(all.tensor()).is_some_and(|(one, all)| one.dims() == all.dims())
+        };
+        let mut without =
+            outputs.zip(first).filter(|(value, pair)| self.outputs.contains(value) && is_without(*pair));
+        let (value, _) = without.next()?;
+        Some(format!("the output `{}` {NO_RESULTS}", name(self.new, value)))
+    }
+
     /// How outputs for several rows differ from those for each row.
     fn difference(&self, rows: &[Vec<Value>], found: &[Value]) -> Option<String> {
         let outputs = self.new.graph(self.new.main_graph()).outputs();
@@ -257,7 +280,7 @@ fn of_output(rows: &[&Value], found: &Value) -> Option<String> {
     match grown[..] {
         [] => {
             let differs = |row: &&Value| !compare_values(row, found, &tolerances).agrees();
-            rows.iter().any(differs).then(|| "does not have a result for each row".to_owned())
+            rows.iter().any(differs).then(|| NO_RESULTS.to_owned())
         }
         [axis] => {
             // The sizes of other axes of a row can depend on its elements.

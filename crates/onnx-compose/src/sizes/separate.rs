@@ -56,8 +56,17 @@ impl Step {
 /// The reason if rows meet the freed size as a number.
 pub(super) const COMPUTES: &str = "computes with the freed size as a number";
 
-/// The nodes, each with a reason, that are not known to keep rows apart.
-pub(super) fn unproved(model: &Model, freed: &Freed<'_>) -> Vec<String> {
+/// What is not known to keep rows apart.
+#[derive(Default)]
+pub(super) struct NotProved {
+    /// Nodes and outputs, each with a reason.
+    pub(super) reasons: Vec<String>,
+    /// The outputs that may depend on the freed size.
+    pub(super) outputs: Vec<ValueId>,
+}
+
+/// The nodes and outputs that are not known to keep rows apart.
+pub(super) fn unproved(model: &Model, freed: &Freed<'_>) -> NotProved {
     let mut rows = RowAnalysis::new(model, freed);
     rows.run();
     let reasons = model.nodes_in(model.main_graph()).filter_map(|node| {
@@ -65,11 +74,14 @@ pub(super) fn unproved(model: &Model, freed: &Freed<'_>) -> Vec<String> {
         Some(FixedSize::at(model, node, reason.clone()).to_string())
     });
     let outputs = model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);
-    let of_outputs = outputs.filter_map(|value| {
+    let of_outputs = outputs.clone().filter_map(|value| {
         let reason = rows.reason_of_output(value)?;
         Some(FixedSize::of_value(model, value, reason).to_string())
     });
-    reasons.chain(of_outputs).collect()
+    NotProved {
+        reasons: reasons.chain(of_outputs).collect(),
+        outputs: outputs.filter(|&value| rows.class(value) != Class::Fixed).collect(),
+    }
 }
 
 /// A visit of a node.
