@@ -67,6 +67,19 @@ g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0
     assert!(run.err.contains("measured on the inputs of the calibration"), "{}", run.err);
     assert!(run.err.contains("out of range: square has 1e6"), "{}", run.err);
     assert!(run.err.contains("stays: Mul of `square`: numbers are out of range"), "{}", run.err);
+    // Within the range, but so near its end that other inputs leave it.
+    for (number, nodes) in
+        [("200", "Mul of `square`: numbers are out of range or near its end"), ("150", "4 nodes")]
+    {
+        let inputs = format!(
+            r#"<ir_version: 10, opset_import: ["": 20]> g () => (float[1,4] x) {{ x = Constant <value = float[1,4] {{{number}, 2, 3, 4}}> () }}"#
+        );
+        folder.put("near.onnxtxt", inputs);
+        onnx(&folder, "run near.onnxtxt -o near --to npy --force").exits(0);
+        onnx(&folder, "convert in.onnxtxt --float16 --calibrate near -v -o n.onnxtxt --force")
+            .exits(0)
+            .says(nodes);
+    }
     // An excepted node keeps its users wide, too, whose operand would be a cast of it.
     let run =
         onnx(&folder, "convert in.onnxtxt --float16 --calibrate cal --except square -o c.onnxtxt").exits(0);

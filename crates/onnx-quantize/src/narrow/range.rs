@@ -18,6 +18,9 @@ use crate::samples::{GeneratedSamples, SampleFailure, Samples, run_sample};
 /// If the greatest of some numbers has fewer steps of the narrow type, all of them lose most of their bits.
 const LEAST_STEPS: f64 = 16.0;
 
+/// Other inputs than those of the runs have greater numbers: nothing that comes within this factor of the range becomes narrow.
+const HEADROOM: f64 = 2.0;
+
 /// The number of the greatest magnitude for each.
 type Worst<K> = HashMap<K, f64, RandomState>;
 
@@ -75,7 +78,7 @@ struct OutOfRange {
     inputs: Vec<(ValueId, f64)>,
 }
 
-/// What is beyond the range in runs, or too small for it: all numbers that a product or a quotient gives. Numbers below `mask` do not count:
+/// What comes near the end of the range in runs or is beyond it, or too small for it: all numbers that a product or a quotient gives. Numbers below `mask` do not count:
 /// they say "minus infinity".
 ///
 /// # Errors
@@ -99,7 +102,7 @@ fn out_of_range(
         (watch.nodes.into_inner().unwrap_or_default(), watch.inputs.into_inner().unwrap_or_default());
     let mut found = OutOfRange::default();
     let (max, least) = (f64::from(half.max()), f64::from(half.tiny()) * LEAST_STEPS);
-    let is_beyond = |worst: f64| worst.abs() > max;
+    let is_beyond = |worst: f64| worst.abs() * HEADROOM > max;
     let is_small = |worst: f64| worst != 0.0 && worst.abs() < least;
     for graph in model.all_graphs() {
         let own = model.graph(graph).inputs().iter();

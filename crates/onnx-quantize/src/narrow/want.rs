@@ -48,7 +48,7 @@ impl WideReason {
             Self::Signature => "its version does not take the type there",
             Self::Unknown => "the operator or a type is not known",
             Self::Selection => "it is not selected",
-            Self::Range => "numbers are out of range",
+            Self::Range => "numbers are out of range or near its end",
             Self::Precision => "a scale or a factor is too small for the type",
             Self::Index => "it computes a size or an index",
             Self::Pairs => "it is between pairs of quantized numbers whose scales stay",
