@@ -113,7 +113,7 @@ def expect_findings(result: Result) -> None:
         message = results[0]["message"]["text"] if len(results) == 1 else ""
         expect(place in message and fix in message, f"{place} is not in the report")
         region = results[0]["locations"][0]["physicalLocation"].get("region", {})
-        expect("startLine" not in region, f"{place} is in a line of a binary file")
+        expect(region == {}, f"{place} is in a line of a binary file")
         uri = results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         expect(uri == FAULTY, f"{uri} is not a path in the repository")
 
@@ -155,6 +155,18 @@ def test_command(binary: Path, repository: Path, folder: Path) -> None:
 
     result = action.run(install="none", files="models/classifier.onnx\nmodels/dense.onnxtxt\n")
     expect(result.status == 0 and result.outputs["check"]["status"] == "0", result.log)
+
+    result = action.run(install="none", files="models/classifier.onnx\r\nmodels/dense.onnxtxt\r\n", arguments="--notes\r\n")
+    expect(result.status == 0 and result.outputs["check"]["status"] == "0", result.log)
+
+    # What a system does with a list of files that is too long.
+    broken = folder / "broken"
+    broken.mkdir()
+    (broken / "onnx").write_text('#!/bin/sh\ntest "$1" = --version || exit 126\n')
+    (broken / "onnx").chmod(0o755)
+    result = Action(folder, repository, [broken]).run(install="none", fail="false")
+    expect(result.status == 2 and result.used == [], f"an empty report is uploaded:\n{result.log}")
+    expect("::error::onnx check ended with status 126 and wrote no report" in result.log, result.log)
 
     marker = folder / "marker"
     hostile = f"$(touch {marker}) `touch {marker}`; touch {marker}\n--version\n-o"

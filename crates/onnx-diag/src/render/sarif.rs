@@ -203,7 +203,8 @@ fn location(out: &mut dyn Write, file: &str, locus: &Locus, text: Option<&str>) 
     out.write_char('}')?;
     match locus.position() {
         None => {}
-        Some(Position::Byte(offset)) => write!(out, ",\"region\":{{\"byteOffset\":{offset}}}")?,
+        // Code scanning takes regions of lines only.
+        Some(Position::Byte(offset)) => write!(out, ",\"properties\":{{\"byteOffset\":{offset}}}")?,
         Some(Position::Text { line, column, length }) => {
             // Lines and columns are at least 1 in SARIF, and the end column is exclusive.
             let (line, column) = (line.max(1), column.max(1));

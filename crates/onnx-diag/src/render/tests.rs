@@ -236,8 +236,8 @@ fn sarif_has_everything_that_text_has() {
         r#""artifacts":[
 {"location":{"uri":"dir/my%20model.onnx"},"length":7}"#,
         r#""message":{"text":"value `x` is defined twice (graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\")\nhelp: rename one of them\nnote: names are unique within a graph"}"#,
-        r#""region":{"byteOffset":4096}},"logicalLocations":[{"fullyQualifiedName":"node(12)","kind":"value","decoratedName":"graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\""}]"#,
-        r#""relatedLocations":[{"physicalLocation":{"artifactLocation":{"uri":"dir/my%20model.onnx"},"region":{"byteOffset":99}},"logicalLocations":[{"fullyQualifiedName":"graph \"main\" / initializer \"x\"","kind":"value""#,
+        r#""properties":{"byteOffset":4096}},"logicalLocations":[{"fullyQualifiedName":"node(12)","kind":"value","decoratedName":"graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\""}]"#,
+        r#""relatedLocations":[{"physicalLocation":{"artifactLocation":{"uri":"dir/my%20model.onnx"},"properties":{"byteOffset":99}},"logicalLocations":[{"fullyQualifiedName":"graph \"main\" / initializer \"x\"","kind":"value""#,
         r#""region":{"startLine":3,"startColumn":5,"endColumn":7}"#,
         r#""partialFingerprints":{"onnx/v1":"1:"#,
     ] {
