@@ -61,6 +61,11 @@ def check(hooks: Path, suffix: str, folder: Path, variables: dict[str, str]) -> 
     found = run([*PRE_COMMIT, "try-repo", hooks, f"onnx-fmt{suffix}", "--all-files"], repository, variables)
     expect("Passed" in found, found)
     git(repository, "rm", "--quiet", FAULTY)
+    for name in ("-q.onnxtxt", "--help.onnxtxt"):
+        shutil.copy(text, repository / name)
+    git(repository, "add", ".")
+    found = run([*PRE_COMMIT, "try-repo", hooks, f"onnx-fmt{suffix}", "--all-files"], repository, variables)
+    expect("Passed" in found, f"names of files are options:\n{found}")
     found = run([*PRE_COMMIT, "try-repo", hooks, f"onnx-check{suffix}", "--all-files"], repository, variables)
     expect("Passed" in found, found)
 

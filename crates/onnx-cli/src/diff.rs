@@ -119,6 +119,7 @@ fn for_git(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
         return Ok(Outcome::Fine);
     };
     out.text(&format!("{}\n", paint(HEADING, format_args!("onnx diff {}", shown(&path)))))?;
+    out.text(&changed_mode(args))?;
     let text = match (of_git(a, args), of_git(b, args)) {
         (Ok(Some(a)), Ok(Some(b))) => {
             let found = compared(&a, &b, args)?;
@@ -137,6 +138,17 @@ fn for_git(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure> {
     };
     out.text(&text)?;
     Ok(Outcome::Fine)
+}
+
+/// The lines of git about a mode that changed, which git leaves to its driver. A file that does not exist has none.
+fn changed_mode(args: &DiffArgs) -> String {
+    let mode = |at: usize| args.files.get(at).and_then(|mode| mode.to_str()).filter(|mode| *mode != ".");
+    match (mode(3), mode(6)) {
+        (Some(old), Some(new)) if old != new => {
+            format!("old mode {}\nnew mode {}\n", shown(old), shown(new))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Prints a model to git, which ends if this command fails. External data is not next to what git passes.

@@ -8,14 +8,18 @@ use std::process::{Command, Output};
 use crate::args::DiffArgs;
 use crate::exit::{Failure, Outcome};
 use crate::output::{Out, shown};
+use crate::spelling::quoted;
 
-/// What is set in git: the driver for `git diff`, the text for commands that use no driver, and that models are not text, whatever
-/// their first bytes are.
-const SETTINGS: [(&str, &str); 3] = [
-    ("diff.onnx.command", "onnx diff --git"),
-    ("diff.onnx.textconv", "onnx diff --textconv"),
-    ("diff.onnx.binary", "true"),
-];
+/// The commands that are set in git: the driver for `git diff`, and the text for commands that use no driver. git adds names of
+/// files, of which each may begin with `-`.
+const COMMANDS: [(&str, &str); 2] =
+    [("diff.onnx.command", "diff --git"), ("diff.onnx.textconv", "diff --textconv")];
+
+/// What is set besides: models are not text, whatever their first bytes are.
+const BINARY: (&str, &str) = ("diff.onnx.binary", "true");
+
+/// The end of options.
+const END: &str = " --";
 
 /// The line of attributes.
 const LINE: &str = "*.onnx diff=onnx";
@@ -27,21 +31,8 @@ pub(crate) fn install(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure
         Scope::Local => Some(PathBuf::from(line(&["rev-parse", "--show-toplevel"], scope)?)),
         Scope::Global => None,
     };
-    let mut missing = Vec::new();
-    for (key, value) in SETTINGS {
-        match current(scope, key)? {
-            None => missing.push((key, value)),
-            // Options may follow, such as `--no-metadata`.
-            Some(found) if found == value || found.starts_with(&format!("{value} ")) => {}
-            Some(found) => {
-                let option = scope.option();
-                let message = format_args!("`{key}` is `{}` already", shown(&found));
-                return Err(Failure::new(message).help(format!(
-                    "to replace it, remove it first: `git config {option} --unset-all {key}`"
-                )));
-            }
-        }
-    }
+    let program = program();
+    let (missing, open) = settings(scope, &program)?;
     let attributes = match &root {
         Some(root) => root.join(".gitattributes"),
         None => global_attributes()?,
@@ -81,7 +72,92 @@ pub(crate) fn install(args: &DiffArgs, out: &mut Out) -> Result<Outcome, Failure
     ));
     out.text(&text)?;
     warn(root.as_deref().filter(|_| !has_line), out)?;
+    for key in open {
+        let message =
+            format!("a model whose name begins with `-` ends `git diff`: `{key}` does not end with `--`");
+        out.warning(&message, Some("add `--` as its last word"));
+    }
+    let is_named = current(scope, COMMANDS[0].0)?.is_some_and(|set| set.split(' ').next() == Some(NAME));
+    if is_named && found_on_path().is_none() {
+        out.warning(
+            "the command `onnx` is not on the path, where git looks for it",
+            Some("add its directory to `PATH`"),
+        );
+    }
     Ok(Outcome::Fine)
+}
+
+/// Settings that are missing, and the keys of the commands that take names of files as options.
+type Settings = (Vec<(&'static str, String)>, Vec<&'static str>);
+
+/// Compares what git has with what this command sets. Another driver is an error.
+fn settings(scope: Scope, program: &str) -> Result<Settings, Failure> {
+    let (mut missing, mut open) = (Vec::new(), Vec::new());
+    for (key, words) in COMMANDS {
+        let Some(found) = current(scope, key)? else {
+            missing.push((key, format!("{program} {words}{END}")));
+            continue;
+        };
+        // Options may follow, such as `--no-metadata`.
+        let is_own = [program, NAME].iter().any(|program| {
+            let rest =
+                found.strip_prefix(*program).and_then(|rest| rest.strip_prefix(' ')?.strip_prefix(words));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        });
+        if !is_own {
+            return Err(other_driver(scope, key, &found));
+        }
+        if !found.trim_end().ends_with(END) {
+            open.push(key);
+        }
+    }
+    let (key, value) = BINARY;
+    match current(scope, key)? {
+        None => missing.push((key, value.to_owned())),
+        Some(found) if found == value => {}
+        Some(found) => return Err(other_driver(scope, key, &found)),
+    }
+    Ok((missing, open))
+}
+
+fn other_driver(scope: Scope, key: &str, found: &str) -> Failure {
+    let option = scope.option();
+    Failure::new(format_args!("`{key}` is `{}` already", shown(found)))
+        .help(format!("to replace it, remove it first: `git config {option} --unset-all {key}`"))
+}
+
+/// The name of the command.
+const NAME: &str = "onnx";
+
+/// The command as git runs it: its name if the path leads to this program, now and in another shell, and otherwise the path of the
+/// program, because git ends with the first driver that it does not find.
+fn program() -> String {
+    let Some(words) = crate::scan::program() else { return NAME.to_owned() };
+    let own = words.first().map(Path::new);
+    let is_same = |found: &Path| {
+        // The package has its command next to the interpreter.
+        let is_own = if words.len() > 1 {
+            own.is_some_and(|own| own.parent() == found.parent())
+        } else {
+            own.is_some_and(|own| own.canonicalize().ok() == found.canonicalize().ok())
+        };
+        // A virtual environment is on the path of a shell in which it was activated.
+        let environment = found.parent().and_then(Path::parent).map(|folder| folder.join("pyvenv.cfg"));
+        is_own && !environment.is_some_and(|file| file.is_file())
+    };
+    if found_on_path().is_some_and(|found| is_same(&found)) {
+        return NAME.to_owned();
+    }
+    let quoted = words.iter().map(|word| Some(quoted(word.to_str()?)));
+    quoted.collect::<Option<Vec<_>>>().map_or_else(|| NAME.to_owned(), |words| words.join(" "))
+}
+
+/// The command that a shell finds.
+fn found_on_path() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    let names = ["onnx", "onnx.exe"];
+    std::env::split_paths(&paths)
+        .find_map(|folder| names.iter().map(|name| folder.join(name)).find(|file| file.is_file()))
 }
 
 /// Tells what keeps git from using what was set.
@@ -92,16 +168,6 @@ fn warn(root: Option<&Path>, out: &Out) -> Result<(), Failure> {
         let help =
             "`git check-attr diff model.onnx` shows the attribute, and `.git/info/attributes` comes first";
         out.warning("another line of attributes takes precedence", Some(help));
-    }
-    let is_found = std::env::var_os("PATH").is_some_and(|paths| {
-        let names = ["onnx", "onnx.exe"];
-        std::env::split_paths(&paths).any(|folder| names.iter().any(|name| folder.join(name).is_file()))
-    });
-    if !is_found {
-        out.warning(
-            "the command `onnx` is not on the path, where git looks for it",
-            Some("add its directory to `PATH`"),
-        );
     }
     Ok(())
 }

@@ -39,8 +39,8 @@ impl Content {
         }
     }
 
-    /// The first option that is given and has no effect on this, and what it is for.
-    fn idle(self, args: &CheckArgs) -> Option<(&'static str, &'static str)> {
+    /// The options that are given and have no effect on this, and what they are for.
+    fn idle(self, args: &CheckArgs) -> Vec<(&'static str, &'static str)> {
         const MODELS: &str = "models";
         const WHOLE: &str = "whole models";
         let of_models = [
@@ -56,19 +56,16 @@ impl Content {
             (args.skip_opset_compatibility, "--skip-opset-compatibility", MODELS),
             (args.recommendations, "--recommendations", MODELS),
         ];
-        let prove = (args.prove, "--prove", "rule files and claims");
-        let reference = (args.profile == RuleProfile::Reference, "--profile reference", MODELS);
-        let given = |options: &[(bool, &'static str, &'static str)]| {
-            options.iter().find(|(is_given, ..)| *is_given).map(|&(_, option, what)| (option, what))
+        let prove = [(args.prove, "--prove", "rule files and claims")];
+        let reference = [(args.profile == RuleProfile::Reference, "--profile reference", MODELS)];
+        let options: &[&[(bool, &'static str, &'static str)]] = match self {
+            Self::Model => &[],
+            Self::Part => &[&of_models, &prove],
+            Self::Rules => &[&of_models, &of_parts, &reference],
+            Self::OperatorSet => &[&of_models, &of_parts, &prove, &reference],
         };
-        match self {
-            Self::Model => None,
-            Self::Part => given(&of_models).or_else(|| given(&[prove])),
-            Self::Rules => given(&of_models).or_else(|| given(&of_parts)).or_else(|| given(&[reference])),
-            Self::OperatorSet => {
-                given(&of_models).or_else(|| given(&of_parts)).or_else(|| given(&[prove, reference]))
-            }
-        }
+        let given = options.iter().flat_map(|options| options.iter()).filter(|(is_given, ..)| *is_given);
+        given.map(|&(_, option, what)| (option, what)).collect()
     }
 }
 
@@ -89,23 +86,25 @@ pub(super) fn refuse(args: &CheckArgs) -> Result<(), Failure> {
     }
 }
 
-/// Refuses options that would have no effect on a file that is named, or on any file of directories.
+/// Refuses an option that would have no effect on any file. Of several files, as a hook or a directory names them, an option is for
+/// those that have a use for it.
 pub(super) fn refuse_for(args: &CheckArgs, files: &[Result<PathBuf, Failure>]) -> Result<(), Failure> {
-    let refused = |path: &Path| {
-        let content = Content::of(path, args);
-        let (option, what) = content.idle(args)?;
-        let name = display_name(path);
-        let failure =
-            Failure::new(format_args!("{name}: `{option}` is for {what}, and this is {}", content.name()));
-        Some(failure.help(format!("leave `{option}` away for this file")))
+    let contents: Vec<_> = files
+        .iter()
+        .filter_map(|file| file.as_deref().ok())
+        .map(|path| (path, Content::of(path, args)))
+        .collect();
+    let Some((path, content)) = contents.first() else { return Ok(()) };
+    let idle = content.idle(args);
+    let is_idle_for_all = |option: &str| {
+        contents.iter().all(|(_, content)| content.idle(args).iter().any(|(other, _)| *other == option))
     };
-    let named = args.files.iter().filter(|path| !path.is_dir());
-    if let Some(failure) = named.map(PathBuf::as_path).find_map(refused) {
-        return Err(failure);
-    }
-    let mut all = files.iter().map(|file| file.as_deref().ok().and_then(refused));
-    match all.next() {
-        Some(Some(first)) if all.all(|other| other.is_some()) => Err(first),
-        _ => Ok(()),
+    match idle.into_iter().find(|(option, _)| is_idle_for_all(option)) {
+        None => Ok(()),
+        Some((option, what)) => {
+            let name = display_name(path);
+            let message = format_args!("{name}: `{option}` is for {what}, and this is {}", content.name());
+            Err(Failure::new(message).help(format!("leave `{option}` away for this file")))
+        }
     }
 }

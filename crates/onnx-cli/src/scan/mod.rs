@@ -31,6 +31,7 @@ use crate::size::plural;
 use crate::rows::name;
 use crate::table::csv_text;
 use table::Table;
+pub(crate) use worker::program;
 use worker::{Work, Workers};
 
 pub(crate) fn run(args: &ScanArgs, out: &mut Out) -> Result<Outcome, Failure> {

@@ -135,7 +135,7 @@ impl<'a> Workers<'a> {
 }
 
 /// The program of separate processes: this one, or the interpreter that has it as a library.
-fn program() -> Option<Vec<OsString>> {
+pub(crate) fn program() -> Option<Vec<OsString>> {
     let own = std::env::current_exe().ok()?;
     let name = own.file_stem()?.to_string_lossy().to_ascii_lowercase();
     if !name.starts_with("python") {

@@ -275,6 +275,82 @@ fn git_is_set_up_for_a_user() {
     assert_eq!(repository.0.get("home/mine"), b"*.onnx diff=onnx\n");
 }
 
+/// git ends with the first driver that fails, and shows nothing of the files behind.
+#[test]
+fn no_name_of_a_file_ends_git() {
+    let Some(repository) = Repository::new() else { return };
+    repository.install(&[], "work", 0);
+    repository.commit("0.5");
+    let names = ["-b.onnx", "--git.onnx", "--output=.onnx", "-.onnx"];
+    let copy = |names: &[&str]| {
+        for name in names {
+            let model = repository.0.get("work/m.onnx");
+            std::fs::write(repository.0.path().join("work").join(name), model).unwrap();
+        }
+    };
+    copy(&names);
+    repository.commit("0.25");
+    copy(&names);
+    repository.0.put("work/z.txt", "last");
+    repository.git(&["add", "-N", "z.txt"]);
+    let found = repository.git(&["diff"]);
+    for name in names {
+        let place = found.find(&format!("onnx diff {name}\n")).unwrap_or_else(|| panic!("{name}: {found}"));
+        assert!(found[place..].contains("attribute alpha: 0.5 -> 0.25"), "{found}");
+    }
+    assert!(found.contains("+last"), "{found}");
+    let found = repository.git(&["diff", "--no-ext-diff"]);
+    assert!(found.matches("alpha = 0.25").count() >= names.len() && found.contains("+last"), "{found}");
+    // Settings without the end of options are kept, with a warning.
+    repository.git(&["config", "diff.onnx.command", "onnx diff --git --no-metadata"]);
+    let told = repository.install(&[], "work", 0);
+    assert!(told.contains("`diff.onnx.command` does not end with `--`"), "{told}");
+}
+
+#[test]
+#[cfg(unix)]
+fn git_shows_a_mode_that_changed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Some(repository) = Repository::new() else { return };
+    repository.install(&[], "work", 0);
+    repository.commit("0.5");
+    let model = repository.0.path().join("work/m.onnx");
+    std::fs::set_permissions(&model, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let found = repository.git(&["diff"]);
+    assert!(found.starts_with("onnx diff m.onnx\nold mode 100644\nnew mode 100755\n"), "{found}");
+}
+
+/// git ends if its driver is not on the path.
+#[test]
+#[cfg(unix)]
+fn git_finds_the_command_that_is_not_on_the_path() {
+    let Some(repository) = Repository::new() else { return };
+    let bin = repository.0.path().join("bin/onnx");
+    std::fs::remove_file(&bin).unwrap();
+    let told = repository.install(&[], "work", 0);
+    assert!(!told.contains("is not on the path"), "{told}");
+    repository.commit("0.5");
+    repository.commit("0.25");
+    let found = repository.git(&["diff", "HEAD~1", "--", "m.onnx"]);
+    assert!(found.contains("attribute alpha: 0.5 -> 0.25"), "{found}");
+    let told = repository.install(&[], "work", 0);
+    assert!(told.starts_with("git shows models as text in this repository already\n"), "{told}");
+    // The command of an environment is on the path of some shells only, and another one of this name is not this.
+    for other in [true, false] {
+        repository.git(&["config", "--local", "--remove-section", "diff.onnx"]);
+        if other {
+            repository.0.put("bin/onnx", "");
+        } else {
+            std::fs::remove_file(&bin).unwrap();
+            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_onnx"), &bin).unwrap();
+            repository.0.put("pyvenv.cfg", "");
+        }
+        repository.install(&[], "work", 0);
+        let set = repository.git(&["config", "diff.onnx.command"]);
+        assert!(set.starts_with(['/', '\'']) && set.ends_with(" diff --git --\n"), "{set}");
+    }
+}
+
 #[test]
 fn git_is_not_set_up_where_that_has_no_effect() {
     let Some(repository) = Repository::new() else { return };
