@@ -127,7 +127,7 @@ def archive(artefacts: Artefacts) -> str:
     with tarfile.open(file) as content:
         content.extractall(artefacts.folder / "archive", filter="data")
     (folder,) = (artefacts.folder / "archive").iterdir()
-    verify, test, install = examples.fenced(folder / "README.md", "sh")
+    verify, test, install, remove = examples.fenced(folder / "README.md", "sh")
     variables = environment([home / ".local/bin"], HOME=str(home))
     if (file.parent / "SHA256SUMS").exists():
         run(["sh", "-ec", verify.splitlines()[0]], file.parent, variables)
@@ -137,6 +137,11 @@ def archive(artefacts: Artefacts) -> str:
     expect((home / ".local/share/man/man1/onnx-check.1").exists(), "the manual pages are not installed")
     for script in (".local/share/bash-completion/completions/onnx", ".local/share/zsh/site-functions/_onnx", ".config/fish/completions/onnx.fish"):
         expect((home / script).exists(), f"{script} is not installed")
+    run(["sh", "-ec", remove], home, variables)
+    left = [str(path) for path in home.rglob("*") if path.is_file()]
+    expect(not left, f"the lines that remove the command leave {left}")
+    links = re.findall(r"\]\(([^)]*)\)", (folder / "CHANGELOG.md").read_text())
+    expect(all(link.startswith("https://") for link in links), f"files that are not in the archive: {links}")
     other = environment([home / ".local/bin"], HOME=str(new(artefacts.folder / "other-home")))
     for lines in examples.fenced(ROOT / "docs/install.md", "sh"):
         if re.search("^onnx (completions|man) ", lines, re.M):

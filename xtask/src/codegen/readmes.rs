@@ -1,7 +1,25 @@
 //! The README of each crate: its description and the first example of its root page.
 
 use crate::codegen::{Mode, ensure};
+use crate::package::published;
 use crate::{TaskResult, workspace};
+
+/// What the command is, on the page of its crate.
+const COMMAND: &str = "\
+The command `onnx` inspects, checks, runs, shrinks, converts, edits and compares [ONNX](https://onnx.ai) models.
+
+```sh
+cargo install --locked onnxkit-cli        # after the first release
+onnx info model.onnx
+onnx check model.onnx
+onnx simplify model.onnx --prove -o small.onnx
+onnx --help
+```
+
+The [tour](https://github.com/onnxkit/onnxkit/blob/main/docs/tour.md) is a menu of jobs. The library runs the command in a \
+program:
+
+";
 
 /// Writes `README.md` of every crate.
 pub(super) fn generate(mode: Mode) -> TaskResult {
@@ -20,8 +38,11 @@ pub(super) fn generate(mode: Mode) -> TaskResult {
             // A program; its examples are in the README of the workspace.
             Err(_) => String::new(),
         };
+        let command = if folder.join("src/main.rs").exists() { COMMAND } else { "" };
+        // The name in the registry, which shows this page.
+        let name_there = published(&name);
         let text = format!(
-            "# {name}\n\n{description}\n\n{example}{name} is a part of the ONNX toolkit, whose README describes all crates. \
+            "# {name_there}\n\n{description}\n\n{command}{example}{name_there} is a part of the ONNX toolkit, whose README describes all crates. \
              Licensed under MIT or Apache-2.0, at your choice.\n"
         );
         ensure(mode, &format!("crates/{name}/README.md"), &text)?;

@@ -12,9 +12,11 @@ use crate::{TaskResult, notices, package, wheel};
 /// The shells for which the archive has completions, with the names of the files.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "onnx.bash"), ("zsh", "_onnx"), ("fish", "onnx.fish")];
 
-/// What is in the archive as it is in the repository.
-const DOCUMENTS: [&str; 4] =
-    ["LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", notices::path(Artefact::Command)];
+/// What changed.
+const CHANGES: &str = "CHANGELOG.md";
+
+/// What is in the archive as it is in the repository, except for links.
+const DOCUMENTS: [&str; 4] = ["LICENSE-APACHE", "LICENSE-MIT", CHANGES, notices::path(Artefact::Command)];
 
 /// What the archive says about itself; `VERSION` is replaced.
 const README: &str = include_str!("archive.md");
@@ -113,6 +115,10 @@ pub(super) fn archive(
     for file in DOCUMENTS {
         copy_file(&workspace::root().join(file), &content.join(file))?;
     }
+    // Its links lead to pages that are not in the archive.
+    let changes = read(&workspace::root().join(CHANGES))?;
+    let pages = format!("](https://github.com/onnxkit/onnxkit/blob/v{version}/docs/");
+    write(&content.join(CHANGES), &changes.replace("](docs/", &pages))?;
     write(&content.join("README.md"), &README.replace("VERSION", version))?;
     for (shell, file) in COMPLETIONS {
         let script = output(Command::new(writer).args(["completions", shell]))?;
@@ -152,7 +158,7 @@ fn crates(version: &str, folder: &Path) -> TaskResult {
 fn bill(artefact: Artefact, target: &str, folder: &Path) -> TaskResult {
     let (root, crates) = contents::crates(artefact, target)?;
     let lock = read(&workspace::root().join("Cargo.lock"))?;
-    let document = super::sbom::document(&root, &crates, &lock);
+    let document = super::sbom::document(artefact, &root, &crates, &lock);
     write(&folder.join(super::sbom::file(artefact)), &format!("{document:#}\n"))
 }
 

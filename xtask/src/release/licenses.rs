@@ -97,7 +97,7 @@ mod tests {
             let licenses = read(&workspace::root().join(notices::path(artefact))).unwrap();
             let (root, crates) = contents::crates(artefact, artefact.targets()[0]).unwrap();
             let lock = read(&workspace::root().join("Cargo.lock")).unwrap();
-            let bill = crate::release::sbom::document(&root, &crates, &lock);
+            let bill = crate::release::sbom::document(artefact, &root, &crates, &lock);
             agree(&licenses, &bill).unwrap();
             let missing = licenses.replacen("\ncfg-if ", "\n", 1);
             assert!(agree(&missing, &bill).is_err(), "{}", artefact.name());

@@ -12,18 +12,29 @@ pub(super) fn file(artefact: Artefact) -> String {
     format!("sbom-{}.cdx.json", artefact.name())
 }
 
-/// The document about a package and all crates that are linked into it.
-pub(super) fn document(root: &Id, crates: &BTreeMap<Id, Crate>, lock: &str) -> Value {
+/// The document about an artefact and all crates that are linked into it.
+pub(super) fn document(artefact: Artefact, root: &Id, crates: &BTreeMap<Id, Crate>, lock: &str) -> Value {
     let checksums = checksums(lock);
-    let reference = |id: &Id| crates.get(id).map(|found| url(id, found));
+    // What was installed has the name of its registry.
+    let named = |id: &Id, found: &Crate| {
+        let registry = subject(artefact).filter(|_| id == root);
+        registry.map_or_else(|| url(id, found), |(_, registry)| format!("pkg:{registry}/onnxkit@{}", id.1))
+    };
+    let reference = |id: &Id| crates.get(id).map(|found| named(id, found));
     let mut components: Vec<Value> = Vec::new();
     let mut dependencies: Vec<Value> = Vec::new();
     let mut about = Value::Null;
     for (id, found) in crates {
         let depends: Vec<String> = found.depends.iter().filter_map(reference).collect();
-        dependencies.push(json!({ "ref": url(id, found), "dependsOn": depends }));
+        dependencies.push(json!({ "ref": named(id, found), "dependsOn": depends }));
         if id == root {
             about = component(id, found, "application", &checksums);
+            if let Some((name, _)) = subject(artefact) {
+                about["type"] = json!("library");
+                about["name"] = json!(name);
+            }
+            about["bom-ref"] = json!(named(id, found));
+            about["purl"] = json!(named(id, found));
         } else {
             components.push(component(id, found, "library", &checksums));
         }
@@ -36,6 +47,15 @@ pub(super) fn document(root: &Id, crates: &BTreeMap<Id, Crate>, lock: &str) -> V
         "components": components,
         "dependencies": dependencies,
     })
+}
+
+/// The name of a package that is no crate, and the registry of its kind.
+const fn subject(artefact: Artefact) -> Option<(&'static str, &'static str)> {
+    match artefact {
+        Artefact::Command => None,
+        Artefact::Wheel => Some(("onnxkit", "pypi")),
+        Artefact::Npm => Some(("onnxkit", "npm")),
+    }
 }
 
 fn component(id: &Id, found: &Crate, kind: &str, checksums: &BTreeMap<(&str, &str), &str>) -> Value {
@@ -89,7 +109,7 @@ mod tests {
     fn what_is_linked_is_listed_with_checksums() {
         let lock = "[[package]]\nname = \"b\"\nversion = \"1.0.0\"\nsource = \"r\"\nchecksum = \"5a\"\n";
         let (root, crates) = contents::joined(TREE, &metadata()).unwrap();
-        let found = document(&root, &crates, lock);
+        let found = document(Artefact::Command, &root, &crates, lock);
         let components = found["components"].as_array().unwrap();
         let names: Vec<&Value> = components.iter().map(|component| &component["name"]).collect();
         assert_eq!(names, ["b", "c", "d"]);
@@ -111,5 +131,15 @@ mod tests {
             "dependsOn": ["pkg:cargo/b@1.0.0", "pkg:cargo/d@0.2.0"],
         });
         assert_eq!(found["dependencies"][3], last);
+        assert_eq!(found["metadata"]["component"]["type"], "application");
+        for (artefact, registry) in [(Artefact::Wheel, "pypi"), (Artefact::Npm, "npm")] {
+            let found = document(artefact, &root, &crates, lock);
+            let about = &found["metadata"]["component"];
+            let name = format!("pkg:{registry}/onnxkit@1.0.0");
+            assert_eq!((&about["purl"], &about["bom-ref"]), (&json!(name), &json!(name)));
+            assert_eq!((&about["name"], &about["type"]), (&json!("onnxkit"), &json!("library")));
+            assert_eq!(found["dependencies"][3]["ref"], name);
+            assert_eq!(found["components"][0]["purl"], "pkg:cargo/b@1.0.0");
+        }
     }
 }
