@@ -1,12 +1,13 @@
 //! What all changes of number formats do to a model.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use onnx_ir::{Constant, EditError, GraphId, Model, NodeId, OpsetScope, Position, ValueId};
+use onnx_ir::{Constant, Def, EditError, GraphId, Model, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::{Registry, attr, op};
 use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 use onnx_types::tensor::{DataSource, Tensor};
-use onnx_types::{Dim, Execution, Type};
+use onnx_types::{Dim, ElemType, Execution, Type};
 
 /// The graphs that are not in functions.
 pub(crate) fn graphs_outside_functions(model: &Model) -> impl Iterator<Item = GraphId> + '_ {
@@ -47,7 +48,12 @@ pub(crate) fn add_constant_in(
     Ok(value)
 }
 
-/// Erases the initializers that nothing uses any more, in all graphs. Where the version of the format has no initializers that are not
+/// Whether nested graphs can have initializers.
+pub(crate) fn has_nested_initializers(model: &Model) -> bool {
+    !matches!(model.info().ir_version, ..4)
+}
+
+/// Erases the initializers and the `Constant` nodes of `float` that nothing uses any more, in all graphs. Where the version of the format has no initializers that are not
 /// inputs, these inputs are erased, too: callers give no weights.
 pub(crate) fn erase_unused_initializers(model: &mut Model) {
     let main = model.main_graph();
@@ -62,6 +68,15 @@ pub(crate) fn erase_unused_initializers(model: &mut Model) {
     }
     let graphs: Vec<_> = model.all_graphs().collect();
     model.erase_unused_initializers_in(&graphs);
+    for node in nodes_outside_functions(model) {
+        let is_float =
+            |value| model.constant_tensor(value).is_some_and(|tensor| tensor.elem() == ElemType::Float);
+        let record = model.node(node);
+        if record.is(op::CONSTANT) && record.output(0).is_some_and(is_float) && model.is_dead(node) {
+            // It has no users.
+            let _ = model.erase_node(node);
+        }
+    }
 }
 
 /// Lets something see the initializers of a model as constants where the version of the format requires them as inputs; they are inputs
@@ -92,7 +107,46 @@ pub(crate) fn with_constants<T>(
     }
     inputs.extend(left);
     model.set_graph_inputs(main, &inputs)?;
+    make_constant_nodes(model)?;
     Ok(done)
+}
+
+/// Makes `Constant` nodes of the initializers of nested graphs, whose inputs are not free.
+fn make_constant_nodes(model: &mut Model) -> Result<(), EditError> {
+    let main = model.main_graph();
+    let nested: Vec<GraphId> = graphs_outside_functions(model).filter(|&graph| graph != main).collect();
+    for graph in nested {
+        let values: Vec<ValueId> = model.initializers(graph).collect();
+        for value in values {
+            let tensor = model.value(value).initializer().and_then(|constant| constant.dense()).cloned();
+            let is_input = matches!(model.value(value).def(), Def::Input { .. });
+            let Some(tensor) = tensor.filter(|_| !is_input) else { continue };
+            let mut build = model.build_at(Position::Start(graph));
+            let new = build.op(op::CONSTANT, []).attr(attr::VALUE, tensor).output()?;
+            model.replace_all_uses(value, new);
+            model.take_name(new, value);
+        }
+    }
+    let graphs: Vec<GraphId> = graphs_outside_functions(model).collect();
+    model.erase_unused_initializers_in(&graphs);
+    Ok(())
+}
+
+/// A model whose initializers are constants where the version of the format requires them as inputs.
+///
+/// # Errors
+///
+/// Returns an error if the inputs cannot be changed.
+pub(crate) fn without_defaults(model: &Model) -> Result<Cow<'_, Model>, EditError> {
+    let main = model.main_graph();
+    let is_open = |value: &ValueId| model.value(*value).initializer().is_none();
+    if !matches!(model.info().ir_version, ..4) {
+        return Ok(Cow::Borrowed(model));
+    }
+    let open: Vec<ValueId> = model.graph(main).inputs().iter().copied().filter(is_open).collect();
+    let mut changed = model.clone();
+    changed.set_graph_inputs(main, &open)?;
+    Ok(Cow::Owned(changed))
 }
 
 /// Counts a node of an operator, in rows in the order of the first node of each.

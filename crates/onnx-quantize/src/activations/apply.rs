@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_compose::Scales;
-use onnx_ir::{AttrValue, Def, Model, Node, NodeId, Position, Use, User, ValueId};
+use onnx_ir::{AttrValue, Def, GraphId, Model, Node, NodeId, Position, Use, User, ValueId};
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, Tensor, TensorError};
@@ -13,7 +13,7 @@ use super::StaticOptions;
 use super::biases::{Biases, quantized};
 use super::parameters::Parameters;
 use super::plan::{Candidate, Plan, activation, bounds, is_scaled};
-use crate::edits::{add_constant, erase_unused_initializers};
+use crate::edits::{add_constant, add_constant_in, erase_unused_initializers, has_nested_initializers};
 use crate::weights::{
     Format, Layout, QuantizeError, Quantized, QuantizedWeight, dense_constant, quantize, quantize_with,
     weight_operand,
@@ -40,8 +40,8 @@ struct Cx<'a> {
     to: &'a Format,
     weight_format: &'a Format,
     options: &'a StaticOptions<'a>,
-    /// Scales and zero points of sets of values.
-    constants: HashMap<ValueId, [ValueId; 2], RandomState>,
+    /// Scales and zero points of sets of values, in graphs.
+    constants: HashMap<(ValueId, GraphId), [ValueId; 2], RandomState>,
     placed: HashMap<(ValueId, Option<usize>, ElemType, NodeId), Placed, RandomState>,
     done: Applied,
 }
@@ -137,17 +137,23 @@ fn uses(plan: &Plan) -> HashSet<(NodeId, usize), RandomState> {
 }
 
 impl<'a> Cx<'a> {
-    /// The scale and the zero point of a value as initializers.
-    fn constants(&mut self, model: &mut Model, value: ValueId) -> Result<[ValueId; 2], QuantizeError> {
-        let root = self.plan.groups.of(value);
+    /// The scale and the zero point of a value as initializers of a graph: onnxruntime looks for them next to the pair.
+    fn constants(
+        &mut self,
+        model: &mut Model,
+        value: ValueId,
+        graph: GraphId,
+    ) -> Result<[ValueId; 2], QuantizeError> {
+        let graph = if has_nested_initializers(model) { graph } else { model.main_graph() };
+        let root = (self.plan.groups.of(value), graph);
         if let Some(&known) = self.constants.get(&root) {
             return Ok(known);
         }
         let (scale, zero) = self.parameters.of(self.plan, value).unwrap_or((1.0, 0.0));
         let name = model.str(model.value(value).name()).to_owned();
-        let scale = add_constant(model, &format!("{name}_scale"), Tensor::scalar(scale))?;
+        let scale = add_constant_in(model, graph, &format!("{name}_scale"), Tensor::scalar(scale))?;
         let zero = self.to.tensor(&[], &[zero]).map_err(|reason| failed(&name, reason))?;
-        let zero = add_constant(model, &format!("{name}_zero_point"), zero)?;
+        let zero = add_constant_in(model, graph, &format!("{name}_zero_point"), zero)?;
         self.constants.insert(root, [scale, zero]);
         Ok([scale, zero])
     }
@@ -161,7 +167,8 @@ impl<'a> Cx<'a> {
         is_made: bool,
         from: ValueId,
     ) -> Result<(), QuantizeError> {
-        let parameters = self.constants(model, value)?;
+        let graph = model.graph_of(from);
+        let parameters = self.constants(model, value, graph)?;
         add_pair(model, (value, from), parameters, is_made, |_, at| match at.user {
             User::Node(user) => is_made || uses.contains(&(user, at.index as usize)),
             User::Graph(_) | User::Attribute(_) => is_made,
@@ -298,9 +305,12 @@ impl<'a> Cx<'a> {
         let new = match parameters {
             // The initializers are those of the other values, so that the scales are equal by their names.
             Some(_) => {
-                let [scale, zero] = self.constants(model, value)?;
-                let elements = add_constant(model, &format!("{name}_quantized"), quantized.tensor.clone())?;
-                dequantize(model, &name, &[elements, scale, zero], None)?
+                let graph = model.node(node).graph();
+                let [scale, zero] = self.constants(model, value, graph)?;
+                let graph = model.graph_of(scale);
+                let elements = format!("{name}_quantized");
+                let elements = add_constant_in(model, graph, &elements, quantized.tensor.clone())?;
+                dequantize_in(model, graph, &name, (&[elements, scale, zero], None))?
             }
             None => self.place(model, &name, tensor, &quantized, (None, self.to))?,
         };
@@ -399,9 +409,19 @@ fn dequantize(
     inputs: &[ValueId],
     channel: Option<usize>,
 ) -> Result<ValueId, QuantizeError> {
+    dequantize_in(model, model.main_graph(), name, (inputs, channel))
+}
+
+/// A `DequantizeLinear` of constants, at the beginning of a graph.
+fn dequantize_in(
+    model: &mut Model,
+    graph: GraphId,
+    name: &str,
+    (inputs, channel): (&[ValueId], Option<usize>),
+) -> Result<ValueId, QuantizeError> {
     let name = model.unused_name(&format!("{name}_dequantized"));
     let name = model.str(name).to_owned();
-    let mut build = model.build_at(Position::Start(model.main_graph()));
+    let mut build = model.build_at(Position::Start(graph));
     let mut node = build.op(op::DEQUANTIZE_LINEAR, inputs.iter().copied());
     if let Some(axis) = channel {
         node = node.attr(attr::AXIS, AttrValue::Int(axis as i64));

@@ -9,8 +9,9 @@ use onnx_schema::{attr, op};
 use onnx_types::tensor::{DataSource, Tensor, TensorError};
 
 use super::StaticOptions;
+use super::constants::varies;
 use super::parameters::Parameters;
-use super::plan::{Candidate, Plan, StayReason, is_dequantized, is_scaled};
+use super::plan::{Candidate, Plan, StayReason, is_by_channel, is_dequantized, is_scaled};
 use crate::weights::{QuantizeError, dense_constant, weight_operand};
 
 /// The scales of the operands of a node.
@@ -44,17 +45,23 @@ impl Biases<'_> {
     pub(super) fn unusable(&self, model: &Model) -> Result<Vec<(NodeId, StayReason)>, QuantizeError> {
         let mut found = Vec::new();
         for candidate in &self.plan.nodes {
-            if self.constant(model, candidate).is_some() && !self.fits(model, candidate)? {
+            let Some(value) = self.bias(model, candidate) else { continue };
+            let is_usable = match dense_constant(model, value) {
+                Some(_) => self.fits(model, candidate)?,
+                // Runtimes quantize what is the same in each run, or that a caller may replace.
+                None => is_dequantized(model, value) || varies(model, value),
+            };
+            if !is_usable {
                 found.push((candidate.node, StayReason::Bias));
             }
         }
         Ok(found)
     }
 
-    /// The constant bias of a node, if the target wants integers.
-    fn constant(&self, model: &Model, candidate: &Candidate) -> Option<ValueId> {
+    /// The bias of a node, if the target wants integers.
+    fn bias(&self, model: &Model, candidate: &Candidate) -> Option<ValueId> {
         let index = candidate.bias.filter(|_| self.options.table.bias == BiasFormat::Int32)?;
-        model.node(candidate.node).input(index).filter(|&bias| dense_constant(model, bias).is_some())
+        model.node(candidate.node).input(index)
     }
 
     fn fits(&self, model: &Model, candidate: &Candidate) -> Result<bool, QuantizeError> {
@@ -77,7 +84,7 @@ impl Biases<'_> {
         model: &Model,
         candidate: &Candidate,
     ) -> Result<Option<Vec<f32>>, QuantizeError> {
-        let Some(value) = self.constant(model, candidate) else { return Ok(None) };
+        let Some(value) = self.bias(model, candidate) else { return Ok(None) };
         let Some(bias) = dense_constant(model, value) else { return Ok(None) };
         if !matches!(bias.dims(), [] | [_] | [1, _]) {
             return Ok(None);
@@ -200,12 +207,6 @@ fn stored(model: &Model, record: &Node, index: usize, data: &dyn DataSource) -> 
     let scales = model.constant_tensor(dequantize.input(1)?)?;
     let numbers = scales.to_vec::<f32>(data).ok()?;
     let is_one = numbers.len() == 1;
-    let rank = model.ty(value).and_then(onnx_types::Type::shape).map(|shape| shape.rank());
-    let is_by_channel = || {
-        let rank = rank?;
-        let axis = dequantize.int(attr::AXIS).unwrap_or(1);
-        let axis = usize::try_from(if axis < 0 { axis + i64::try_from(rank).ok()? } else { axis }).ok()?;
-        Some(scales.rank() == 1 && weight_operand(record, index, rank)?.0 == axis)
-    };
-    (is_one || is_by_channel() == Some(true)).then_some(numbers)
+    let is_by_channel = || scales.rank() == 1 && is_by_channel(model, record, (index, value));
+    (is_one || is_by_channel()).then_some(numbers)
 }

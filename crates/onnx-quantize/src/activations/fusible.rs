@@ -11,17 +11,22 @@
 //! What stays between quantized operators is the subject of [`held`].
 
 mod held;
+mod passed;
 
 use onnx_compose::BiasFormat;
-use onnx_ir::{Model, Node, NodeId, Position, Use, User, ValueId};
+use onnx_ir::{GraphId, Model, Node, NodeId, Position, Use, User, ValueId};
 use onnx_schema::{domain, op};
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemType, Symbol, Type};
 
 use self::held::Held;
+use self::passed::{dequantized_before, is_copy, passed};
 use super::StaticReport;
 use super::apply::add_pair;
-use crate::edits::{add_constant, erase_unused_initializers, nodes_outside_functions};
+use crate::edits::{
+    add_constant, add_constant_in, erase_unused_initializers, has_nested_initializers,
+    nodes_outside_functions,
+};
 use crate::weights::{QuantizeError, dense_constant};
 
 /// The first version of `QuantizeLinear` with `output_dtype`.
@@ -59,9 +64,17 @@ pub(super) fn write(
 }
 
 /// The sum behind a product, and the index of the operand that is added.
-fn sum_behind(model: &Model, product: NodeId) -> Option<(NodeId, usize)> {
+pub(crate) fn sum_behind(model: &Model, product: NodeId) -> Option<(NodeId, usize)> {
     let record = model.node(product);
-    let (sum, index) = model.sole_consumer(record.output(0)?)?;
+    let mut value = record.output(0)?;
+    let (sum, index) = loop {
+        let (user, index) = model.sole_consumer(value)?;
+        match model.node(user).output(0) {
+            // A runtime leaves it out.
+            Some(result) if is_copy(model.node(user)) && passed(model, result) == [value] => value = result,
+            _ => break (user, index),
+        }
+    };
     let other: &Node = model.node(sum);
     let is_sum = other.is(op::ADD) && other.domain().is_empty() && other.graph() == record.graph();
     Some((sum, 1_usize.checked_sub(index).filter(|_| is_sum)?))
@@ -87,22 +100,6 @@ fn bias_of_stack(model: &Model, node: NodeId) -> Option<(NodeId, usize)> {
     let result = model.node(sum).output(0)?;
     let is_next = dequantized_before(model, record.input(0)?) || quantized_behind(model, result).is_some();
     (is_vector && is_next).then_some((sum, bias))
-}
-
-/// Whether a `DequantizeLinear` makes a value, also in front of operators that move elements.
-fn dequantized_before(model: &Model, value: ValueId) -> bool {
-    let mut at = value;
-    while let Some(node) = model.value(at).producer() {
-        let record = model.node(node);
-        if record.is(op::DEQUANTIZE_LINEAR) && record.domain().is_empty() {
-            return true;
-        }
-        match record.input(0).filter(|_| is_repeated_behind(record)) {
-            Some(operand) => at = operand,
-            None => return false,
-        }
-    }
-    false
 }
 
 /// The only use of a value, if that is a `QuantizeLinear`, or an operator that moves elements in front of one.
@@ -194,18 +191,31 @@ fn repeat_pairs(model: &mut Model) -> Result<usize, QuantizeError> {
         for user in users(model, value) {
             let other = model.node(user);
             let Some(result) = other.output(0) else { continue };
-            let sees = |value: ValueId| [main, other.graph()].contains(&model.graph_of(value));
+            let sees = |value: ValueId| {
+                let is_copied = has_nested_initializers(model) && model.constant_tensor(value).is_some();
+                is_copied || [main, other.graph()].contains(&model.graph_of(value))
+            };
             let is_moved = is_repeated_behind(other) && sees(scale) && sees(zero);
             let is_open = |at: &Use| !is_quantized(model, *at);
             if is_moved && model.value(result).uses().iter().any(is_open) {
                 let select = |model: &Model, at| !is_quantized(model, at);
-                let new = add_pair(model, (result, result), [scale, zero], true, select)?;
+                let graph = model.graph_of(result);
+                let parameters = [near(model, scale, graph)?, near(model, zero, graph)?];
+                let new = add_pair(model, (result, result), parameters, true, select)?;
                 open.extend(model.value(new).producer());
                 count += 1;
             }
         }
     }
     Ok(count)
+}
+
+/// A constant in a graph: that of another graph, or a copy.
+fn near(model: &mut Model, value: ValueId, graph: GraphId) -> Result<ValueId, QuantizeError> {
+    let is_near = model.graph_of(value) == graph || !has_nested_initializers(model);
+    let Some(tensor) = model.constant_tensor(value).filter(|_| !is_near).cloned() else { return Ok(value) };
+    let name = model.str(model.value(value).name()).to_owned();
+    Ok(add_constant_in(model, graph, &name, tensor)?)
 }
 
 /// Whether a use is that of a `QuantizeLinear`.

@@ -4,6 +4,7 @@ mod apply;
 mod biases;
 mod calibrate;
 mod calibrated;
+mod constants;
 mod correct;
 mod fusible;
 mod groups;
@@ -31,7 +32,9 @@ use self::biases::Biases;
 use self::calibrate::Runs;
 pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
+use self::constants::fold_biases;
 pub use self::correct::Correction;
+pub(crate) use self::fusible::sum_behind;
 use self::joined::join_biases;
 pub use self::losses::{QuantizedValue, losses};
 use self::parameters::Parameters;
@@ -237,7 +240,8 @@ pub(crate) fn quantize_with_runs(
     options: &StaticOptions<'_>,
     known: &Runs,
 ) -> Result<(StaticReport, Option<Vec<MeasuredOutput>>), QuantizeError> {
-    let source = join_biases(model, options)?;
+    let folded = fold_biases(model, options)?;
+    let source = join_biases(&folded, options)?;
     let work = Work::new(&source, to, ranges, options)?;
     let (mut result, mut report, stay) = match budget {
         None => {
@@ -255,6 +259,7 @@ pub(crate) fn quantize_with_runs(
         write_types(&mut result, options.registry, options.data, &options.execution);
     }
     drop(source);
+    drop(folded);
     *model = result;
     report.stay.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
     Ok((report, measured))

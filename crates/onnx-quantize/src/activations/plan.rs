@@ -8,14 +8,14 @@ use onnx_ir::{Callee, Model, Node, NodeId, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, Tensor};
-use onnx_types::{ElemType, Stopped};
+use onnx_types::{ElemType, Stopped, Type};
 
 use super::StaticOptions;
 use super::groups::Groups;
 use crate::edits::nodes_outside_functions;
 use crate::narrow::{Kept, Types, collect_types, keep_indices};
 use crate::types::inner_elem;
-use crate::weights::dense_constant;
+use crate::weights::{dense_constant, weight_operand};
 
 /// A set of values.
 type Values = HashSet<ValueId, RandomState>;
@@ -66,6 +66,14 @@ impl Candidates {
             };
             let operands: Vec<(usize, Option<ValueId>)> =
                 record.inputs().enumerate().filter(is_operand).collect();
+            let is_foreign = |&(index, value): &(usize, Option<ValueId>)| {
+                value.is_some_and(|value| {
+                    is_dequantized(model, value) && !has_kernel(model, record, (index, value))
+                })
+            };
+            if operands.iter().any(is_foreign) {
+                continue;
+            }
             // What is quantized already stays.
             let is_done = |value: ValueId| is_dequantized(model, value);
             let new: Vec<usize> = operands
@@ -105,13 +113,53 @@ pub(crate) fn is_scaled(record: &Node) -> bool {
     record.is(op::GEMM) && !(is_plain(attr::ALPHA) && is_plain(attr::BETA))
 }
 
-fn has_bias(record: &Node) -> bool {
+pub(crate) fn has_bias(record: &Node) -> bool {
     record.is(op::CONV) || record.is(op::CONV_TRANSPOSE) || record.is(op::GEMM)
 }
 
 /// Whether a value is the result of a `DequantizeLinear`.
 pub(crate) fn is_dequantized(model: &Model, value: ValueId) -> bool {
     model.value(value).producer().is_some_and(|node| model.node(node).is(op::DEQUANTIZE_LINEAR))
+}
+
+/// Whether runtimes compute with the numbers in front of the `DequantizeLinear` that makes an operand: they have one scale, or a weight has one
+/// for each output channel. Of other scales, onnxruntime uses some as if they were those.
+fn has_kernel(model: &Model, record: &Node, (index, value): (usize, ValueId)) -> bool {
+    let Some(dequantize) = model.value(value).producer().map(|node| model.node(node)) else { return false };
+    let elem = dequantize.input(0).and_then(|numbers| elem_of(model, numbers));
+    if dequantize.int(attr::BLOCK_SIZE).unwrap_or(0) != 0 || elem == Some(ElemType::Int32) {
+        return false;
+    }
+    let dims: Option<Vec<i64>> = dequantize.input(1).and_then(|scales| match model.constant_tensor(scales) {
+        Some(scales) => Some(scales.dims().to_vec()),
+        None => model.ty(scales)?.shape()?.dims().iter().map(|dim| dim.known()).collect(),
+    });
+    dims.is_none_or(|dims| dims.iter().all(|&dim| dim == 1)) || is_by_channel(model, record, (index, value))
+}
+
+/// The type of the elements of a value, as far as it is stated.
+fn elem_of(model: &Model, value: ValueId) -> Option<ElemType> {
+    match model.constant_tensor(value) {
+        Some(tensor) => Some(tensor.elem()),
+        None => model.ty(value).and_then(inner_elem),
+    }
+}
+
+/// Whether the scales of a weight that is quantized already are those of its output channels.
+pub(crate) fn is_by_channel(model: &Model, record: &Node, (index, value): (usize, ValueId)) -> bool {
+    let found = || {
+        let dequantize = model.node(model.value(value).producer()?);
+        let numbers = dequantize.input(0)?;
+        let rank = match model.constant_tensor(numbers) {
+            Some(tensor) => tensor.rank(),
+            None => model.ty(value).and_then(Type::shape)?.rank(),
+        };
+        let axis = dequantize.int(attr::AXIS).unwrap_or(1);
+        let axis = usize::try_from(if axis < 0 { axis + i64::try_from(rank).ok()? } else { axis }).ok()?;
+        let is_stack = record.is(op::MAT_MUL) && rank != 2;
+        Some(index == 1 && !is_stack && weight_operand(record, index, rank)?.0 == axis)
+    };
+    found() == Some(true)
 }
 
 fn is_quantized(model: &Model, value: ValueId) -> bool {

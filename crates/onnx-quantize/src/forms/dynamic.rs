@@ -10,6 +10,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor, require_memory, reserved};
 use onnx_types::{ElemType, Execution};
 
+use crate::activations::sum_behind;
 use crate::edits::{
     add_constant, count, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
 };
@@ -83,6 +84,8 @@ struct Product {
     is_conv: bool,
     /// Whether the weight is transposed.
     is_transposed: bool,
+    /// Whether a bias behind it has more axes, which onnxruntime would take for its own.
+    is_widened: bool,
 }
 
 /// A weight in the model.
@@ -174,7 +177,14 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
         if has_rank && is_float && is_standard && (!is_gemm || is_plain) {
             let has_bias = record.input(2).is_some() && !is_matmul;
             let is_transposed = is_gemm && record.int(attr::TRANS_B).unwrap_or(0) != 0;
-            found.push(Product { node, weight, has_bias, is_conv, is_transposed });
+            let rank = |value| inference.ty(value).dims().map(<[_]>::len);
+            let is_wider = |(sum, index): (NodeId, usize)| {
+                let (own, other) =
+                    (record.output(0).and_then(rank), model.node(sum).input(index).and_then(rank));
+                other.is_none_or(|other| other > own.unwrap_or(1))
+            };
+            let is_widened = !is_conv && sum_behind(model, node).is_some_and(is_wider);
+            found.push(Product { node, weight, has_bias, is_conv, is_transposed, is_widened });
         }
     }
     found
@@ -224,6 +234,10 @@ impl Work<'_> {
         if let Some(bias) = bias {
             name(model, new, "scaled");
             new = model.build_at(Position::Before(node)).op(op::ADD, [new, bias]).output()?;
+        }
+        if product.is_widened {
+            name(model, new, "narrow");
+            new = model.build_at(Position::Before(node)).op(op::SUM, [new]).output()?;
         }
         substitute(model, node, old, new)?;
         count(&mut self.report.quantized, operator);

@@ -305,7 +305,10 @@ pub(crate) fn quantize_with(
     let is_one = parameters.len() == 1;
     for (index, (own, range)) in parameters.iter_mut().zip(&ranges).enumerate() {
         let least = if is_one { Some(greatest) } else { least.get(index).copied() }.unwrap_or(0.0);
-        if own.0 < least {
+        if size(range) == 0.0 && least > 0.0 {
+            // Zeros have any scale.
+            own.0 = least;
+        } else if own.0 < least {
             // A wider range, which has the same zero point.
             let factor = least / own.0;
             let (scale, zero) = format.parameters((range.0 * factor, range.1 * factor), symmetric);

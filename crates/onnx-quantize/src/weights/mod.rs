@@ -22,7 +22,10 @@ pub(crate) use self::format::{
 };
 pub(crate) use self::layout::Layout;
 use crate::budget::choose;
-use crate::edits::{add_constant_in, erase_unused_initializers, graphs_outside_functions, write_types};
+use crate::edits::{
+    add_constant_in, erase_unused_initializers, graphs_outside_functions, has_nested_initializers,
+    write_types,
+};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_on};
 use crate::narrow::is_weight;
 use crate::samples::{GeneratedSamples, Samples};
@@ -402,9 +405,10 @@ fn candidates(model: &Model, options: &WeightOptions<'_>) -> Vec<Candidate> {
     let except: HashSet<NodeId> = options.except.iter().copied().collect();
     let mut found = Vec::new();
     for graph in graphs_outside_functions(model) {
-        for value in model.initializers(graph) {
-            let tensor = dense(model, value).filter(|tensor| tensor.elem() == ElemType::Float);
-            let Some(tensor) = tensor.filter(|_| is_weight(model, value)) else { continue };
+        let made = model.nodes(graph).filter(|&node| model.node(node).is(op::CONSTANT));
+        let made = made.filter_map(|node| model.node(node).output(0));
+        for value in model.initializers(graph).chain(made) {
+            let Some(tensor) = dense_constant(model, value) else { continue };
             let uses = model.node_uses(value);
             if uses.iter().any(|(node, _)| except.contains(node)) || model.is_graph_output(value) {
                 continue;
@@ -470,7 +474,7 @@ fn prepare(
     format: &Format,
     options: &WeightOptions<'_>,
 ) -> Result<Option<Result<Prepared, NoScale>>, QuantizeError> {
-    let Some(tensor) = dense(model, candidate.value) else { return Ok(None) };
+    let Some(tensor) = dense_constant(model, candidate.value) else { return Ok(None) };
     let name = model.str(model.value(candidate.value).name()).to_owned();
     let dims: Option<Vec<usize>> = tensor.dims().iter().map(|&dim| usize::try_from(dim).ok()).collect();
     let Some(dims) = dims else { return Ok(None) };
@@ -534,8 +538,9 @@ fn apply(
         let &Prepared { value, graph, axis, block, .. } = weight;
         let name = weight.weight.name.clone();
         let mut inputs = Vec::new();
+        let place = if has_nested_initializers(model) { graph } else { model.main_graph() };
         for (suffix, tensor) in &weight.tensors {
-            inputs.push(add_constant_in(model, graph, &format!("{name}_{suffix}"), tensor.clone())?);
+            inputs.push(add_constant_in(model, place, &format!("{name}_{suffix}"), tensor.clone())?);
         }
         let output = model.unused_name(&format!("{name}_dequantized"));
         let output = model.str(output).to_owned();

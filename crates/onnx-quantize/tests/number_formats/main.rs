@@ -8,6 +8,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 
 mod activations;
+mod constants;
 mod counts;
 mod expanded;
 mod forms;

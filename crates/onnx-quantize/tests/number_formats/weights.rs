@@ -227,7 +227,7 @@ g (float[2,4] x, bool b, float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}) => (float[2,2]
     let source = model(text);
     let mut weights = source.clone();
     let report = quantize_weights(&mut weights, ElemType::Int8, &WeightOptions::default()).unwrap();
-    assert_eq!(report.weights.len(), 1);
+    assert_eq!(report.weights.len(), 2);
     let mut dynamic = source.clone();
     let report = quantize_dynamic(&mut dynamic, ElemType::Int8, &DynamicOptions::default()).unwrap();
     assert!(!report.weights.is_empty());

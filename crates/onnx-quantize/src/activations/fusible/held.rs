@@ -5,16 +5,20 @@
 //! a `Round` that the operators do not have. A `Relu` or `Clip` in front of a `QuantizeLinear` to 8-bit floats is left out, as if a zero point
 //! of 0 were the least number, or the model is not loaded. A `Sum` of the one result stops both; of a bias with an axis more, onnxruntime
 //! makes nothing.
+//!
+//! Before it looks for any of this, onnxruntime leaves nodes out, joins equal ones, and puts functions and the branches of constant conditions
+//! in their places. So [`passed`](fn@passed) nodes do not count, nor does who else uses a result.
 
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_compose::BiasFormat;
-use onnx_ir::{Model, Node, NodeId, Position, User, ValueId};
+use onnx_ir::{Model, Node, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::op;
 use onnx_types::ElemType;
 
-use super::{dequantized_before, is_repeated_behind, sum_behind, version, widen_bias};
+use super::{dequantized_before, passed, rank, sum_behind, version, widen_bias};
+use crate::activations::constants::varies;
 use crate::activations::plan::{is_dequantized, is_scaled};
 use crate::edits::nodes_outside_functions;
 use crate::types::inner_elem;
@@ -49,31 +53,34 @@ impl Held {
         found
     }
 
-    /// What is in front of a `QuantizeLinear`, behind what a runtime makes a part of it, or moves it over.
+    /// What is in front of a `QuantizeLinear`, behind what a runtime makes a part of it, leaves out, or moves it over.
     fn of(model: &Model, quantize: NodeId, bias: BiasFormat) -> Option<Self> {
         let record = model.node(quantize);
         if !record.is(op::QUANTIZE_LINEAR) || !record.domain().is_empty() {
             return None;
         }
         let is_short = gives_short_floats(model, record);
-        let mut value = record.input(0)?;
-        loop {
-            let node = model.value(value).producer().filter(|_| is_used_once(model, value))?;
-            let record = model.node(node);
-            let is_activation = record.is(op::RELU) || record.is(op::CLIP);
-            value = match record {
-                _ if !record.domain().is_empty() => return None,
-                _ if is_activation && is_short => return Some(Self::Operand(quantize)),
-                _ if is_repeated_behind(record) || is_activation || record.is(op::BATCH_NORMALIZATION) => {
-                    record.input(0)?
-                }
-                _ if record.is(op::ADD) || record.is(op::MUL) => changed(model, record)?,
-                _ => {
-                    return Self::of_product(model, node, bias)
-                        .map(|held| held.unwrap_or(Self::Operand(quantize)));
-                }
-            };
+        let (mut open, mut seen) = (vec![record.input(0)?], HashSet::<ValueId, RandomState>::default());
+        while let Some(value) = open.pop() {
+            let node = model.value(value).producer().filter(|_| seen.insert(value));
+            let Some((node, record)) = node.map(|node| (node, model.node(node))) else { continue };
+            let is = |op| record.domain().is_empty() && record.is(op);
+            let is_activation = is(op::RELU) || is(op::CLIP);
+            if is_activation && is_short {
+                return Some(Self::Operand(quantize));
+            }
+            if let Some(held) = Self::of_product(model, node, bias) {
+                return Some(held.unwrap_or(Self::Operand(quantize)));
+            }
+            if is_activation || is(op::BATCH_NORMALIZATION) {
+                open.extend(record.input(0));
+            } else if [op::ADD, op::SUB, op::MUL, op::DIV].into_iter().any(is) {
+                open.extend(changed(model, record));
+            } else {
+                open.extend(passed(model, value));
+            }
         }
+        None
     }
 
     /// Whether onnxruntime quantizes an operator in front of a `QuantizeLinear`, or what it makes of it and the sum behind it: `Some(None)` if only a
@@ -82,9 +89,10 @@ impl Held {
         let record = model.node(node);
         let is_convolution = record.is(op::CONV) || record.is(op::CONV_TRANSPOSE);
         let is_product = is_convolution || record.is(op::GEMM) || record.is(op::MAT_MUL);
-        let weight = record.input(1).filter(|_| is_product)?;
-        let stays = dense_constant(model, weight).is_some();
-        if !(stays || is_dequantized(model, weight)) || !dequantized_before(model, record.input(0)?) {
+        let weight = record.input(1).filter(|_| is_product && record.domain().is_empty())?;
+        let is_done = dequantized_before(model, weight);
+        let stays = dense_constant(model, weight).is_some() || !(is_done || varies(model, weight));
+        if !(stays || is_done) || !dequantized_before(model, record.input(0)?) {
             return None;
         }
         let added = match record.is(op::MAT_MUL) {
@@ -92,17 +100,25 @@ impl Held {
             true => Some(sum_behind(model, node)?),
             false => record.input(2).map(|_| (node, 2)),
         };
-        let vector = match added.and_then(|(user, index)| model.node(user).input(index)) {
-            // A bias of another form, or one that is computed, stays, and the weight with it.
-            Some(value) => Some(dense_constant(model, value).filter(|bias| bias.rank() == 1)?),
-            None => None,
+        let vector = added.and_then(|(user, index)| model.node(user).input(index));
+        // A bias of another form, or one that is computed, stays, and the weight with it.
+        let is_open = |bias| {
+            let has_rank = rank(model, bias).is_none_or(|rank| rank == 1);
+            has_rank && !is_dequantized(model, bias) && !varies(model, bias)
         };
+        if vector.is_some_and(|bias| !is_open(bias)) {
+            return None;
+        }
         let has_open_bias =
             || bias == BiasFormat::Int32 || is_scaled(record) || version(model, node) < WITH_ROUND;
         if !stays && (vector.is_none() || !has_open_bias()) {
             return None;
         }
-        Some(added.filter(|_| !is_convolution).map(|(user, index)| Self::Bias(user, index)))
+        // Functions are not changed.
+        let is_near = matches!(model.scope(record.graph()), OpsetScope::Model);
+        let is_row = is_near && vector.is_some_and(|bias| dense_constant(model, bias).is_some());
+        let added = added.filter(|_| is_row && !is_convolution);
+        Some(added.map(|(user, index)| Self::Bias(user, index)))
     }
 
     /// Keeps it from onnxruntime. Returns `false` if there is nothing to do any more.
@@ -123,15 +139,9 @@ impl Held {
     }
 }
 
-/// Whether one node uses the elements of a value: sizes are constants when a runtime looks for patterns.
-fn is_used_once(model: &Model, value: ValueId) -> bool {
-    let tells_sizes = |user| matches!(user, User::Node(node) if model.node(node).is(op::SHAPE) || model.node(node).is(op::SIZE));
-    model.value(value).uses().iter().filter(|at| !tells_sizes(at.user)).count() == 1
-}
-
 /// The operand to which a constant is added, or that it multiplies.
 fn changed(model: &Model, record: &Node) -> Option<ValueId> {
-    let is_constant = |value: ValueId| dense_constant(model, value).is_some();
+    let is_constant = |value: ValueId| !varies(model, value);
     match (record.input(0)?, record.input(1)?) {
         (value, other) if is_constant(other) => Some(value),
         (other, value) if is_constant(other) => Some(value),

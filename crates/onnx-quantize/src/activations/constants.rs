@@ -1,0 +1,124 @@
+//! What is the same in each run, and the biases that a model computes from it.
+//!
+//! Runtimes compute such values when they load a model, and then quantize a bias as they do one that is an initializer.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use onnx_eval::{EvalOptions, constant};
+use onnx_ir::{Def, Model, Node, NodeId, OpsetScope, ValueId};
+use onnx_schema::op;
+use onnx_types::ElemType;
+
+use super::StaticOptions;
+use super::plan::{has_bias, is_dequantized};
+use crate::edits::{add_constant, nodes_outside_functions, without_defaults};
+use crate::weights::{QuantizeError, dense_constant};
+
+/// Whether a value depends on what a caller gives, or a loop carries. Initializers that a caller may replace count as constants, as do the
+/// inputs of functions: runtimes treat them as such. What many nodes make counts as computed in each run.
+pub(super) fn varies(model: &Model, value: ValueId) -> bool {
+    const MOST: usize = 4096;
+    let (mut open, mut seen) = (vec![value], HashSet::<ValueId, RandomState>::default());
+    while let Some(value) = open.pop() {
+        let record = model.value(value);
+        if !seen.insert(value) || record.initializer().is_some() {
+            continue;
+        }
+        if seen.len() > MOST {
+            return true;
+        }
+        match record.def() {
+            Def::Input { graph, .. } if matches!(model.scope(graph), OpsetScope::Model) => return true,
+            Def::Output { node, .. } => open.extend(model.node(node).inputs().flatten()),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The model with an initializer in the place of each bias that is computed from constants. Nodes and other values keep their identities.
+///
+/// # Errors
+///
+/// Returns an error if the model cannot be edited, or the work is ended early.
+pub(super) fn fold_biases<'m>(
+    model: &'m Model,
+    options: &StaticOptions<'_>,
+) -> Result<Cow<'m, Model>, QuantizeError> {
+    let run = EvalOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let places = computed_biases(model);
+    if places.is_empty() {
+        return Ok(Cow::Borrowed(model));
+    }
+    let source = without_defaults(model)?;
+    let mut folded = Cow::Borrowed(model);
+    let mut known: Vec<(ValueId, ValueId)> = Vec::new();
+    for (node, index, value) in places {
+        options.execution.interrupt.check()?;
+        let new = match known.iter().find(|(old, _)| *old == value) {
+            Some(&(_, new)) => new,
+            None => {
+                let tensor = match constant(&source, value, &run) {
+                    Ok(tensor) if tensor.elem() == ElemType::Float => tensor,
+                    _ => continue,
+                };
+                let name = format!("{}_folded", model.str(model.value(value).name()));
+                let new = add_constant(folded.to_mut(), &name, tensor)?;
+                known.push((value, new));
+                new
+            }
+        };
+        let result = folded.to_mut();
+        result.set_input(node, index, Some(new));
+        erase_dead(result, value)?;
+    }
+    Ok(folded)
+}
+
+/// The biases that are results of nodes and the same in each run, with the nodes that add them.
+fn computed_biases(model: &Model) -> Vec<(NodeId, usize, ValueId)> {
+    let mut found = Vec::new();
+    for node in nodes_outside_functions(model) {
+        let record = model.node(node);
+        let places = if !record.domain().is_empty() { 0..0 } else { bias_places(model, record) };
+        for index in places {
+            let Some(value) = record.input(index) else { continue };
+            let is_computed =
+                model.value(value).producer().is_some() && dense_constant(model, value).is_none();
+            if is_computed && !is_dequantized(model, value) && !varies(model, value) {
+                found.push((node, index, value));
+            }
+        }
+    }
+    found
+}
+
+/// The operands of a node that may be a bias: of a sum, both if one is a product.
+fn bias_places(model: &Model, record: &Node) -> std::ops::Range<usize> {
+    let is_product = |value: ValueId| {
+        let node = model.value(value).producer().map(|node| model.node(node));
+        node.is_some_and(|node| node.is(op::MAT_MUL) && node.domain().is_empty())
+    };
+    match record {
+        _ if has_bias(record) => 2..3,
+        _ if record.is(op::ADD) && record.inputs().flatten().any(is_product) => 0..2,
+        _ => 0..0,
+    }
+}
+
+/// Erases the nodes that made a value for nothing else.
+fn erase_dead(model: &mut Model, value: ValueId) -> Result<(), QuantizeError> {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        let node = model.get_value(value).and_then(|record| record.producer());
+        let Some(node) = node.filter(|&node| model.is_dead(node)) else { continue };
+        open.extend(model.node(node).inputs().flatten());
+        model.erase_node(node)?;
+    }
+    Ok(())
+}
