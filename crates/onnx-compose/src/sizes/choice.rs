@@ -213,15 +213,21 @@ impl Choice<'_> {
             op::GEMM if index < 2 => Some(Step::To(vec![Spot { axis: index, ..spot }])),
             op::GEMM => self.broadcast(node, spot, (rank, out_rank), 0),
             other if mixing::keeps_indices(other) => self.broadcast(node, spot, (rank, out_rank), 0),
-            _ if index == 0 && Attributes::of(model, node)?.int(attr::KEEPDIMS) == Some(0) => {
-                let axes = (0..rank).map(|axis| (axis, mixing::along(model, self.after, node, 0, axis)));
-                let left: Vec<usize> =
-                    axes.filter(|(_, along)| *along != Along::Combined).map(|(axis, _)| axis).collect();
-                let axis = left.iter().position(|&axis| axis == spot.axis)?;
-                (left.len() == out_rank).then(|| Step::To(vec![Spot { axis, ..spot }]))
-            }
+            _ if index == 0 => self.reduced(node, spot, (rank, out_rank)),
             _ => None,
         }
+    }
+
+    /// The axis of the result of a reduction that removes the axes along which it combines.
+    fn reduced(&self, node: NodeId, spot: Spot, (rank, out_rank): (usize, usize)) -> Option<Step> {
+        if Attributes::of(self.model, node)?.int(attr::KEEPDIMS) != Some(0) {
+            return None;
+        }
+        let axes = (0..rank).map(|axis| (axis, mixing::along(self.model, self.after, node, 0, axis)));
+        let left: Vec<usize> =
+            axes.filter(|(_, along)| *along != Along::Combined).map(|(axis, _)| axis).collect();
+        let axis = left.iter().position(|&axis| axis == spot.axis)?;
+        (left.len() == out_rank).then(|| Step::To(vec![Spot { axis, ..spot }]))
     }
 
     /// The axes of the result of a `Reshape` or `Flatten`; `None` if they are not known.
