@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 
 class Bounds(TypedDict, total=False):
-    """What a call may take, and who is told how far it is. An argument that is `None` is not given."""
+    """What a call may take, and where its progress goes. An argument that is `None` is not given."""
 
     limits: Mapping[str, int] | None
     timeout: float | None

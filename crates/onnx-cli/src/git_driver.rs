@@ -15,7 +15,7 @@ use crate::spelling::quoted;
 const COMMANDS: [(&str, &str); 2] =
     [("diff.onnx.command", "diff --git"), ("diff.onnx.textconv", "diff --textconv")];
 
-/// What is set besides: models are not text, whatever their first bytes are.
+/// What is set in addition: models are not text, whatever their first bytes are.
 const BINARY: (&str, &str) = ("diff.onnx.binary", "true");
 
 /// The end of options.

@@ -49,7 +49,7 @@ pub(super) fn document(artefact: Artefact, root: &Id, crates: &BTreeMap<Id, Crat
     })
 }
 
-/// The name of a package that is no crate, and the registry of its kind.
+/// The name of a package that is not a crate, and the registry of its kind.
 const fn subject(artefact: Artefact) -> Option<(&'static str, &'static str)> {
     match artefact {
         Artefact::Command => None,

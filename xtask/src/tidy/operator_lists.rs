@@ -41,6 +41,14 @@ const ALLOWED: &[(&str, &str)] = &[
         "the operators behind which onnxruntime repeats a pair",
     ),
     (
+        "crates/onnx-quantize/src/activations/fusible/held.rs",
+        "the arithmetic with a constant that onnxruntime folds into a product in front of it",
+    ),
+    (
+        "crates/onnx-quantize/src/activations/fusible/passed.rs",
+        "what onnxruntime removes if its result is its operand, before it fuses",
+    ),
+    (
         "crates/onnx-quantize/src/activations/parameters.rs",
         "choices of the quantizer: shared scales, steep functions",
     ),
