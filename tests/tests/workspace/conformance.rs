@@ -18,7 +18,7 @@ fn committed_cases_have_no_unexplained_disagreement() {
 fn a_run_without_cases_or_peers_fails() {
     for (arguments, wanted) in [
         ("--suite quantize --count 1", "pip install onnx==1.23.2 onnxruntime` installs what is needed"),
-        ("--suite eval --count 1", "`--offline` compares with what is committed alone"),
+        ("--suite eval --count 1", "`--offline` compares only with what is committed"),
         ("--suite bodies --case no-such-case", "pip install onnx==1.23.2` installs what is needed"),
         ("--suite eval --offline", "it needs a peer"),
         ("--suite inline --offline", "no case was visited: it needs `--corpus PATH`"),

@@ -147,7 +147,9 @@ fn rest(text: &mut String, models: &Models<'_>, comparison: &Comparison) -> Resu
                 true => ", although the outputs stay within the tolerance",
                 false => "",
             };
-            writeln!(text, "  inner values diverge after the node {}{despite}:", origin(models, compared))?;
+            // Where nothing in front of an output was compared, the node of the output says little.
+            let what = if count == 0 { "only outputs are compared: they" } else { "inner values" };
+            writeln!(text, "  {what} diverge after the node {}{despite}:", origin(models, compared))?;
             line(text, compared)?;
         }
     }

@@ -131,7 +131,7 @@ fn options_for_other_contents_are_refused() {
             onnx(&folder, &format!("check {file} {option}")).exits(2).says(&reason).says("is for");
             onnx(&folder, &format!("check acme.onnxops r.onnxrules {option}")).exits(2).says("is for");
             // Of several files, an option is for those that have a use for it, as a hook passes them.
-            let both = onnx(&folder, &format!("check m.onnxtxt {file} {option}")).says("1 model");
+            let both = onnx(&folder, &format!("check m.onnxtxt {file} {option}")).says("2 models: ");
             assert!(!both.err.contains("is for"), "{option}: {}", both.err);
         }
     }

@@ -308,7 +308,9 @@ impl<'a> Work<'a> {
         require_version(model, main, weights.elem, granularity)?;
         let candidates = Candidates::find(model, table, options)?;
         let mut stay = Stay::default();
-        for &node in options.except {
+        // A bias may be an initializer now in the place of nodes that were excepted.
+        let excepted = options.except.iter().copied();
+        for node in excepted.filter(|&node| model.get_node(node).is_some()) {
             stay.insert(node, StayReason::Selection);
             for graph in model.node(node).nested_graphs() {
                 model.nodes_in(graph).for_each(|node| _ = stay.insert(node, StayReason::Selection));
