@@ -137,15 +137,15 @@ def archive(artefacts: Artefacts) -> str:
     expect((home / ".local/share/man/man1/onnx-check.1").exists(), "the manual pages are not installed")
     for script in (".local/share/bash-completion/completions/onnx", ".local/share/zsh/site-functions/_onnx", ".config/fish/completions/onnx.fish"):
         expect((home / script).exists(), f"{script} is not installed")
-    run(["sh", "-ec", remove], home, variables)
-    left = [str(path) for path in home.rglob("*") if path.is_file()]
-    expect(not left, f"the lines that remove the command leave {left}")
     links = re.findall(r"\]\(([^)]*)\)", (folder / "CHANGELOG.md").read_text())
     expect(all(link.startswith("https://") for link in links), f"files that are not in the archive: {links}")
     other = environment([home / ".local/bin"], HOME=str(new(artefacts.folder / "other-home")))
     for lines in examples.fenced(ROOT / "docs/install.md", "sh"):
         if re.search("^onnx (completions|man) ", lines, re.M):
             run(["sh", "-ec", lines], home, other)
+    run(["sh", "-ec", remove], home, variables)
+    left = [str(path) for path in home.rglob("*") if path.is_file()]
+    expect(not left, f"the lines that remove the command leave {left}")
     listed = set(re.findall(r"^\| (.*?) \|", (folder / "README.md").read_text(), re.M))
     names = {name for cell in listed for name in re.findall(r"`([^`]+)`", cell)}
     found = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()} - {"README.md"}
