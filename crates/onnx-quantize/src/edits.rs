@@ -35,7 +35,7 @@ pub(crate) fn add_constant_in(
     let name = model.unused_name(name);
     let text = model.str(name).to_owned();
     tensor.set_name(text.clone());
-    if !matches!(model.info().ir_version, ..4) {
+    if has_nested_initializers(model) {
         return Ok(model.add_initializer(graph, name, tensor));
     }
     if graph != model.main_graph() {
@@ -48,16 +48,22 @@ pub(crate) fn add_constant_in(
     Ok(value)
 }
 
-/// Whether nested graphs can have initializers.
+/// Whether nested graphs can have initializers, and those of the main graph need not be inputs: since version 4 of the format.
 pub(crate) fn has_nested_initializers(model: &Model) -> bool {
     !matches!(model.info().ir_version, ..4)
 }
 
-/// Erases the initializers and the `Constant` nodes of `float` that nothing uses any more, in all graphs. Where the version of the format has no initializers that are not
-/// inputs, these inputs are erased, too: callers give no weights.
+/// The inputs of the main graph that are not initializers, too.
+fn open_inputs(model: &Model) -> Vec<ValueId> {
+    let is_open = |value: &ValueId| model.value(*value).initializer().is_none();
+    model.graph(model.main_graph()).inputs().iter().copied().filter(is_open).collect()
+}
+
+/// Erases the initializers and the `Constant` nodes of `float` that nothing uses any more, in all graphs. Where the version of the
+/// format requires initializers as inputs, these inputs are erased, too: callers give no weights.
 pub(crate) fn erase_unused_initializers(model: &mut Model) {
     let main = model.main_graph();
-    if matches!(model.info().ir_version, ..4) {
+    if !has_nested_initializers(model) {
         let is_kept = |value: &ValueId| {
             let record = model.value(*value);
             record.initializer().is_none() || record.is_used()
@@ -85,13 +91,12 @@ pub(crate) fn with_constants<T>(
     model: &mut Model,
     work: impl FnOnce(&mut Model) -> T,
 ) -> Result<T, EditError> {
-    if !matches!(model.info().ir_version, ..4) {
+    if has_nested_initializers(model) {
         return Ok(work(model));
     }
     let main = model.main_graph();
     let before: Vec<ValueId> = model.graph(main).inputs().to_vec();
-    let is_open = |value: &ValueId| model.value(*value).initializer().is_none();
-    let open: Vec<ValueId> = before.iter().copied().filter(is_open).collect();
+    let open = open_inputs(model);
     model.set_graph_inputs(main, &open)?;
     let done = work(model);
     let mut left: Vec<ValueId> = model.initializers(main).collect();
@@ -138,14 +143,11 @@ fn make_constant_nodes(model: &mut Model) -> Result<(), EditError> {
 ///
 /// Returns an error if the inputs cannot be changed.
 pub(crate) fn without_defaults(model: &Model) -> Result<Cow<'_, Model>, EditError> {
-    let main = model.main_graph();
-    let is_open = |value: &ValueId| model.value(*value).initializer().is_none();
-    if !matches!(model.info().ir_version, ..4) {
+    if has_nested_initializers(model) {
         return Ok(Cow::Borrowed(model));
     }
-    let open: Vec<ValueId> = model.graph(main).inputs().iter().copied().filter(is_open).collect();
     let mut changed = model.clone();
-    changed.set_graph_inputs(main, &open)?;
+    changed.set_graph_inputs(model.main_graph(), &open_inputs(model))?;
     Ok(Cow::Owned(changed))
 }
 
@@ -175,14 +177,11 @@ pub(crate) fn substitute(
 /// Raises the IR version to one that has the element types of the model. Initializers that old versions require as inputs are none any more:
 /// newer ones let callers replace them.
 pub(crate) fn raise_ir_version(model: &mut Model) {
-    let had_inputs = model.info().ir_version < 4;
+    let had_inputs = !has_nested_initializers(model);
     onnx_check::raise_ir_version(model);
-    if had_inputs && model.info().ir_version >= 4 {
-        let main = model.main_graph();
-        let is_open = |value: &ValueId| model.value(*value).initializer().is_none();
-        let open: Vec<ValueId> = model.graph(main).inputs().iter().copied().filter(is_open).collect();
+    if had_inputs && has_nested_initializers(model) {
         // All of them are inputs now.
-        let _ = model.set_graph_inputs(main, &open);
+        let _ = model.set_graph_inputs(model.main_graph(), &open_inputs(model));
     }
 }
 

@@ -3,27 +3,15 @@
 use onnx_compose::Quantization;
 use onnx_ir::Model;
 use onnx_quantize::{
-    DequantizeOptions, DynamicOptions, GeneratedSamples, MeasureOptions, Method, StaticOptions, StaticReport,
-    StayReason, WeightOptions, calibrate, dequantize, measure_on, quantize_dynamic, quantize_static,
-    quantize_weights,
+    DequantizeOptions, DynamicOptions, StaticOptions, StaticReport, StayReason, WeightOptions, dequantize,
+    quantize_dynamic, quantize_weights,
 };
 use onnx_types::ElemType;
 
 use super::{assert_is_valid, model, text_of};
 
 fn quantized(text: &str, to: ElemType, options: &StaticOptions<'_>) -> (Model, StaticReport, f64) {
-    let source = model(text);
-    let nodes: Vec<_> = source.all_graphs().flat_map(|graph| source.nodes(graph)).collect();
-    let except: Vec<_> =
-        nodes.into_iter().filter(|&node| source.str(source.node(node).name()) == "keep").collect();
-    let options = options.clone().with_except(&except);
-    let settings = MeasureOptions::default();
-    let samples = GeneratedSamples::new(&source, 4, &settings);
-    let ranges = calibrate(&source, to, Method::MinMax, &samples, &options).unwrap();
-    let mut result = source.clone();
-    let report = quantize_static(&mut result, to, &ranges, None, &options).unwrap();
-    assert_is_valid(&result);
-    let outputs = measure_on(&source, &result, &samples, &settings).unwrap();
+    let (result, report, outputs) = super::quantized(text, to, options);
     let ratios = outputs.iter().filter_map(|output| output.snr);
     (result, report, ratios.fold(f64::INFINITY, f64::min))
 }

@@ -3,9 +3,14 @@
 
 use onnx_check::{CheckOptions, check};
 use onnx_diag::Severity;
-use onnx_ir::Model;
+use onnx_ir::{Model, NodeId};
+use onnx_quantize::{
+    GeneratedSamples, MeasureOptions, MeasuredOutput, Method, StaticOptions, StaticReport, calibrate,
+    measure_on, quantize_static,
+};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_types::ElemType;
 
 mod activations;
 mod constants;
@@ -22,6 +27,32 @@ mod precision;
 mod public_reports;
 mod staying;
 mod weights;
+
+/// The nodes that are called `keep`.
+fn kept(model: &Model) -> Vec<NodeId> {
+    let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+    nodes.filter(|&node| model.str(model.node(node).name()) == "keep").collect()
+}
+
+/// A model that is quantized statically on generated inputs, except for the nodes that are called `keep`, with its report and how its
+/// outputs differ.
+fn quantized(
+    text: &str,
+    to: ElemType,
+    options: &StaticOptions<'_>,
+) -> (Model, StaticReport, Vec<MeasuredOutput>) {
+    let source = model(text);
+    let except = kept(&source);
+    let options = options.clone().with_except(&except);
+    let settings = MeasureOptions::default();
+    let samples = GeneratedSamples::new(&source, 4, &settings);
+    let ranges = calibrate(&source, to, Method::MinMax, &samples, &options).unwrap();
+    let mut result = source.clone();
+    let report = quantize_static(&mut result, to, &ranges, None, &options).unwrap();
+    assert_is_valid(&result);
+    let outputs = measure_on(&source, &result, &samples, &settings).unwrap();
+    (result, report, outputs)
+}
 
 fn model(text: &str) -> Model {
     parse_model(text, &ParseOptions::default()).unwrap()

@@ -1,33 +1,16 @@
 //! What stays between quantized operators, as onnxruntime would quantize it by itself.
 
 use onnx_compose::Quantization;
-use onnx_ir::{Model, NodeId};
-use onnx_quantize::{
-    GeneratedSamples, MeasureOptions, Method, StaticOptions, StaticReport, StayReason, calibrate, measure_on,
-    quantize_static,
-};
+use onnx_ir::Model;
+use onnx_quantize::{StaticOptions, StaticReport, StayReason};
 use onnx_types::ElemType;
 
-use super::{assert_is_valid, model, text_of};
+use super::text_of;
 
-/// The nodes that are called `keep`.
-fn kept(model: &Model) -> Vec<NodeId> {
-    let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
-    nodes.filter(|&node| model.str(model.node(node).name()) == "keep").collect()
-}
-
+/// The model, whose outputs have at least 15 decibels.
 fn quantized(text: &str, to: ElemType, table: &str) -> (Model, StaticReport) {
     let table = Quantization::named(table).unwrap();
-    let source = model(text);
-    let except = kept(&source);
-    let options = StaticOptions::new(&table).with_except(&except);
-    let settings = MeasureOptions::default();
-    let samples = GeneratedSamples::new(&source, 4, &settings);
-    let ranges = calibrate(&source, to, Method::MinMax, &samples, &options).unwrap();
-    let mut result = source.clone();
-    let report = quantize_static(&mut result, to, &ranges, None, &options).unwrap();
-    assert_is_valid(&result);
-    let outputs = measure_on(&source, &result, &samples, &settings).unwrap();
+    let (result, report, outputs) = super::quantized(text, to, &StaticOptions::new(&table));
     assert!(outputs.iter().all(|output| output.snr > Some(15.0)), "{outputs:?}\n{}", text_of(&result));
     (result, report)
 }
@@ -160,15 +143,8 @@ fn a_stack_of_products_that_stays_has_a_row() {
             }}"#
         );
         let table = Quantization::named("onnxruntime").unwrap();
-        let source = model(&text);
-        let except = kept(&source);
-        let options = StaticOptions::new(&table).with_except(&except).with_quantized_results(true);
-        let settings = MeasureOptions::default();
-        let samples = GeneratedSamples::new(&source, 4, &settings);
-        let ranges = calibrate(&source, ElemType::Int8, Method::MinMax, &samples, &options).unwrap();
-        let mut result = source.clone();
-        quantize_static(&mut result, ElemType::Int8, &ranges, None, &options).unwrap();
-        assert_is_valid(&result);
+        let options = StaticOptions::new(&table).with_quantized_results(true);
+        let (result, ..) = super::quantized(&text, ElemType::Int8, &options);
         let printed = text_of(&result);
         assert_eq!(printed.contains("float[1,3] b_row"), is_row, "{printed}");
     }
@@ -187,14 +163,8 @@ fn pairs_of_branches_are_repeated() {
         y = Reshape (s, flat)
     }"#;
     let table = Quantization::named("onnxruntime").unwrap();
-    let source = model(text);
     let options = StaticOptions::new(&table).with_quantized_results(true);
-    let settings = MeasureOptions::default();
-    let samples = GeneratedSamples::new(&source, 4, &settings);
-    let ranges = calibrate(&source, ElemType::Int8, Method::MinMax, &samples, &options).unwrap();
-    let mut result = source.clone();
-    quantize_static(&mut result, ElemType::Int8, &ranges, None, &options).unwrap();
-    assert_is_valid(&result);
+    let (result, ..) = super::quantized(text, ElemType::Int8, &options);
     let all = ops(&result);
     let tail: Vec<&str> = all.iter().rev().take(3).rev().map(String::as_str).collect();
     assert_eq!(tail, ["Reshape", "QuantizeLinear", "DequantizeLinear"], "{}", text_of(&result));

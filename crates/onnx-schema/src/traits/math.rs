@@ -2,8 +2,13 @@
 
 use super::attribute::{AttributeTraits, AxisDomain, attribute};
 use super::kinds::{Broadcast, Combines, CostWeight, Operations, Rounding};
-use super::row::{Row, computed, elementwise, elementwise_first, normalized, row};
+use super::row::{Row, Traits, computed, elementwise, elementwise_first, normalized, row};
 use crate::generated::names::{attr, op};
+
+/// The greatest or the least of the operands at each place.
+const fn extremum() -> Traits {
+    elementwise().piecewise().rounds(Rounding::Order).ordering_zeros().needs(Operations::Operands { more: 0 })
+}
 
 const TYPE_NAMES: &[&str] = &[
     "BOOL", "DOUBLE", "FLOAT", "FLOAT16", "INT16", "INT32", "INT64", "INT8", "UINT16", "UINT32", "UINT64",
@@ -144,45 +149,11 @@ pub(super) const ROWS: &[Row] = &[
             .attributes_are(OWN_AXIS),
     )]),
     // Neither this one nor `Min` commutes: which zero they return for -0.0 and 0.0 may depend on the order.
-    row(
-        op::MAX,
-        elementwise()
-            .piecewise()
-            .rounds(Rounding::Order)
-            .ordering_zeros()
-            .needs(Operations::Operands { more: 0 }),
-    )
-    .same_since(8)
-    .then(&[(
-        8,
-        elementwise()
-            .piecewise()
-            .rounds(Rounding::Order)
-            .ordering_zeros()
-            .broadcasts_all()
-            .needs(Operations::Operands { more: 0 }),
-    )]),
+    row(op::MAX, extremum()).same_since(8).then(&[(8, extremum().broadcasts_all())]),
     row(op::MEAN, elementwise().needs(Operations::Operands { more: 1 }))
         .same_since(8)
         .then(&[(8, elementwise().broadcasts_all().commuting().needs(Operations::Operands { more: 1 }))]),
-    row(
-        op::MIN,
-        elementwise()
-            .piecewise()
-            .rounds(Rounding::Order)
-            .ordering_zeros()
-            .needs(Operations::Operands { more: 0 }),
-    )
-    .same_since(8)
-    .then(&[(
-        8,
-        elementwise()
-            .piecewise()
-            .rounds(Rounding::Order)
-            .ordering_zeros()
-            .broadcasts_all()
-            .needs(Operations::Operands { more: 0 }),
-    )]),
+    row(op::MIN, extremum()).same_since(8).then(&[(8, extremum().broadcasts_all())]),
     row(op::MISH, elementwise().weighs(CostWeight::Function)),
     row(
         op::MOD,
