@@ -7,7 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 
-/// Signals are looked for after this many items of a list.
+use crate::lists::list_of_made;
+
+/// Signals are looked for after this many items of a list. A report can have an entry for each node, which is the longest part of some
+/// work.
 const CHECKED_ITEMS: usize = 512;
 
 /// A Python object for a value: `None`, `bool`, `int`, `float`, `str`, `list` or `dict`.
@@ -37,14 +40,5 @@ pub(crate) fn listed<'py>(
     py: Python<'py>,
     items: impl IntoIterator<Item: Borrow<Value>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for (index, item) in items.into_iter().enumerate() {
-        // A report can have an entry for each node, which is the longest part of some work.
-        if index % CHECKED_ITEMS == CHECKED_ITEMS - 1 {
-            py.check_signals()?;
-            py.detach(|| ());
-        }
-        list.append(to_py(py, item.borrow())?)?;
-    }
-    Ok(list)
+    list_of_made(py, CHECKED_ITEMS, items.into_iter().map(|item| to_py(py, item.borrow())))
 }

@@ -11,13 +11,22 @@ pub(crate) fn list_of<'py, T: IntoPyObject<'py>>(
     py: Python<'py>,
     items: impl IntoIterator<Item = T>,
 ) -> PyResult<Bound<'py, PyList>> {
+    list_of_made(py, WATCHED_ELEMENTS, items.into_iter().map(Ok))
+}
+
+/// A list of elements that can fail to be made; signals are looked for after each `watched` of them.
+pub(crate) fn list_of_made<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    watched: usize,
+    items: impl IntoIterator<Item = PyResult<T>>,
+) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for (index, item) in items.into_iter().enumerate() {
-        if index % WATCHED_ELEMENTS == WATCHED_ELEMENTS - 1 {
+        if index % watched == watched - 1 {
             py.check_signals()?;
             py.detach(|| ());
         }
-        list.append(item)?;
+        list.append(item?)?;
     }
     Ok(list)
 }

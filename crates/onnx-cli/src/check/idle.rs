@@ -89,17 +89,18 @@ pub(super) fn refuse(args: &CheckArgs) -> Result<(), Failure> {
 /// Refuses an option that would have no effect on any file. Of several files, as a hook or a directory names them, an option is for
 /// those that have a use for it.
 pub(super) fn refuse_for(args: &CheckArgs, files: &[Result<PathBuf, Failure>]) -> Result<(), Failure> {
-    let contents: Vec<_> = files
-        .iter()
-        .filter_map(|file| file.as_deref().ok())
-        .map(|path| (path, Content::of(path, args)))
-        .collect();
-    let Some((path, content)) = contents.first() else { return Ok(()) };
-    let idle = content.idle(args);
-    let is_idle_for_all = |option: &str| {
-        contents.iter().all(|(_, content)| content.idle(args).iter().any(|(other, _)| *other == option))
-    };
-    match idle.into_iter().find(|(option, _)| is_idle_for_all(option)) {
+    let mut paths = files.iter().filter_map(|file| file.as_deref().ok());
+    let Some(path) = paths.next() else { return Ok(()) };
+    let content = Content::of(path, args);
+    let mut idle = content.idle(args);
+    for other in paths {
+        if idle.is_empty() {
+            return Ok(());
+        }
+        let of_other = Content::of(other, args).idle(args);
+        idle.retain(|option| of_other.contains(option));
+    }
+    match idle.first() {
         None => Ok(()),
         Some((option, what)) => {
             let name = display_name(path);
