@@ -48,6 +48,14 @@ pub(crate) fn add_constant_in(
     Ok(value)
 }
 
+/// The first position of a graph where some values can be used.
+pub(crate) fn behind(model: &Model, graph: GraphId, values: &[ValueId]) -> Position {
+    let makers = values.iter().filter_map(|&value| model.value(value).producer());
+    let makers = makers.filter(|&node| model.node(node).graph() == graph);
+    let last = makers.reduce(|a, b| if model.is_before(a, b) { b } else { a });
+    last.map_or(Position::Start(graph), Position::After)
+}
+
 /// Whether nested graphs can have initializers, and those of the main graph need not be inputs: since version 4 of the format.
 pub(crate) fn has_nested_initializers(model: &Model) -> bool {
     !matches!(model.info().ir_version, ..4)

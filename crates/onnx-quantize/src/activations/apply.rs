@@ -13,7 +13,7 @@ use super::StaticOptions;
 use super::biases::{Biases, quantized};
 use super::parameters::Parameters;
 use super::plan::{Candidate, Plan, activation, bounds, is_scaled};
-use crate::edits::{add_constant, add_constant_in, erase_unused_initializers, has_nested_initializers};
+use crate::edits::{add_constant, add_constant_in, behind, erase_unused_initializers};
 use crate::weights::{
     Format, Layout, QuantizeError, Quantized, QuantizedWeight, dense_constant, quantize, quantize_with,
     weight_operand,
@@ -144,7 +144,6 @@ impl<'a> Cx<'a> {
         value: ValueId,
         graph: GraphId,
     ) -> Result<[ValueId; 2], QuantizeError> {
-        let graph = if has_nested_initializers(model) { graph } else { model.main_graph() };
         let root = (self.plan.groups.of(value), graph);
         if let Some(&known) = self.constants.get(&root) {
             return Ok(known);
@@ -365,7 +364,7 @@ pub(super) fn add_pair(
 ) -> Result<ValueId, QuantizeError> {
     let at = match model.value(from).def() {
         Def::Output { node, .. } => Position::After(node),
-        _ => Position::Start(model.graph_of(from)),
+        _ => behind(model, model.graph_of(from), &[scale, zero]),
     };
     let name = model.str(model.value(value).name()).to_owned();
     let [first, second] = ["quantized", "dequantized"].map(|suffix| {
@@ -421,7 +420,8 @@ fn dequantize_in(
 ) -> Result<ValueId, QuantizeError> {
     let name = model.unused_name(&format!("{name}_dequantized"));
     let name = model.str(name).to_owned();
-    let mut build = model.build_at(Position::Start(graph));
+    let at = behind(model, graph, inputs);
+    let mut build = model.build_at(at);
     let mut node = build.op(op::DEQUANTIZE_LINEAR, inputs.iter().copied());
     if let Some(axis) = channel {
         node = node.attr(attr::AXIS, AttrValue::Int(axis as i64));

@@ -7,9 +7,11 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, constant};
-use onnx_ir::{Def, Model, Node, NodeId, OpsetScope, ValueId};
-use onnx_schema::op;
-use onnx_types::ElemType;
+use onnx_ir::{Attribute, Def, Model, Node, NodeId, OpsetScope, Position, ValueId};
+use onnx_schema::{attr, op};
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, ElemType};
 
 use super::StaticOptions;
 use super::plan::{has_bias, is_dequantized};
@@ -17,8 +19,13 @@ use crate::edits::{add_constant, nodes_outside_functions, without_defaults};
 use crate::weights::{QuantizeError, dense_constant};
 
 /// Whether a value depends on what a caller gives, or a loop carries. Initializers that a caller may replace count as constants, as do the
-/// inputs of functions: runtimes treat them as such. What many nodes make counts as computed in each run.
+/// inputs of functions and sizes that the model states: runtimes treat them as such. What many nodes make counts as computed in each run.
 pub(super) fn varies(model: &Model, value: ValueId) -> bool {
+    follow(model, value, |node| stated_sizes(model.node(node), |value| dims_of(model, value)).is_some())
+}
+
+/// Whether a value depends on what a caller gives, if results of some nodes are constants.
+fn follow(model: &Model, value: ValueId, mut is_constant: impl FnMut(NodeId) -> bool) -> bool {
     const MOST: usize = 4096;
     let (mut open, mut seen) = (vec![value], HashSet::<ValueId, RandomState>::default());
     while let Some(value) = open.pop() {
@@ -31,11 +38,82 @@ pub(super) fn varies(model: &Model, value: ValueId) -> bool {
         }
         match record.def() {
             Def::Input { graph, .. } if matches!(model.scope(graph), OpsetScope::Model) => return true,
-            Def::Output { node, .. } => open.extend(model.node(node).inputs().flatten()),
+            Def::Output { node, .. } if !is_constant(node) => {
+                open.extend(model.node(node).inputs().flatten())
+            }
             _ => {}
         }
     }
     false
+}
+
+/// Whether the result of a node is about the sizes of its operand.
+fn gives_sizes(record: &Node) -> bool {
+    record.domain().is_empty() && (record.is(op::SHAPE) || record.is(op::SIZE))
+}
+
+/// The dimensions that the model states.
+fn dims_of(model: &Model, value: ValueId) -> Option<Vec<Dim>> {
+    match model.constant_tensor(value) {
+        Some(tensor) => Some(tensor.dims().iter().copied().map(Dim::Known).collect()),
+        None => Some(model.ty(value)?.shape()?.dims().to_vec()),
+    }
+}
+
+/// What a `Shape` or `Size` gives, if the sizes are known.
+fn stated_sizes(record: &Node, dims: impl FnOnce(ValueId) -> Option<Vec<Dim>>) -> Option<Tensor> {
+    let dims = dims(record.input(0).filter(|_| gives_sizes(record))?)?;
+    let count = i64::try_from(dims.len()).ok()?;
+    let end = |name, default| {
+        let at = record.attribute(name).and_then(Attribute::as_int).unwrap_or(default);
+        usize::try_from(if at < 0 { at.saturating_add(count) } else { at }.clamp(0, count)).ok()
+    };
+    let range = match record.is(op::SHAPE) {
+        true => end(attr::START, 0)?..end(attr::END, count)?,
+        false => 0..dims.len(),
+    };
+    let sizes: Vec<i64> =
+        dims.get(range).unwrap_or_default().iter().map(|dim| dim.known()).collect::<Option<_>>()?;
+    match record.is(op::SHAPE) {
+        true => Some(Tensor::vector(&sizes)),
+        false => sizes.iter().try_fold(1_i64, |product, &size| product.checked_mul(size)).map(Tensor::scalar),
+    }
+}
+
+/// A model with constants in the place of the sizes that biases are computed from, as far as inference knows these; initializers are
+/// constants in all versions of the format.
+fn with_sizes<'m>(
+    model: &'m Model,
+    places: &[(NodeId, usize, ValueId)],
+    options: &StaticOptions<'_>,
+) -> Result<Cow<'m, Model>, QuantizeError> {
+    let mut source = without_defaults(model)?;
+    let mut sizes = Vec::new();
+    for &(.., value) in places {
+        follow(model, value, |node| {
+            let gives_sizes = gives_sizes(model.node(node));
+            sizes.extend(gives_sizes.then_some(node).filter(|node| !sizes.contains(node)));
+            gives_sizes
+        });
+    }
+    if sizes.is_empty() {
+        return Ok(source);
+    }
+    let known = InferOptions::default()
+        .with_registry(options.registry)
+        .with_data(options.data)
+        .with_execution(options.execution.clone());
+    let inference = infer(model, &known);
+    for node in sizes {
+        let record = model.node(node);
+        let tensor = stated_sizes(record, |value| inference.ty(value).dims().map(<[Dim]>::to_vec));
+        if let (Some(tensor), Some(value)) = (tensor, record.output(0)) {
+            let mut build = source.to_mut().build_at(Position::Before(node));
+            let new = build.op(op::CONSTANT, []).attr(attr::VALUE, tensor).output()?;
+            source.to_mut().replace_all_uses(value, new);
+        }
+    }
+    Ok(source)
 }
 
 /// The model with an initializer in the place of each bias that is computed from constants. Nodes and other values keep their identities.
@@ -55,11 +133,14 @@ pub(super) fn fold_biases<'m>(
     if places.is_empty() {
         return Ok(Cow::Borrowed(model));
     }
-    let source = without_defaults(model)?;
+    let source = with_sizes(model, &places, options)?;
     let mut folded = Cow::Borrowed(model);
     let mut known: Vec<(ValueId, ValueId)> = Vec::new();
     for (node, index, value) in places {
         options.execution.interrupt.check()?;
+        if varies(&source, value) {
+            continue;
+        }
         let new = match known.iter().find(|(old, _)| *old == value) {
             Some(&(_, new)) => new,
             None => {
@@ -80,7 +161,7 @@ pub(super) fn fold_biases<'m>(
     Ok(folded)
 }
 
-/// The biases that are results of nodes and the same in each run, with the nodes that add them.
+/// The biases that are results of nodes and may be the same in each run, with the nodes that add them.
 fn computed_biases(model: &Model) -> Vec<(NodeId, usize, ValueId)> {
     let mut found = Vec::new();
     for node in nodes_outside_functions(model) {
@@ -90,7 +171,8 @@ fn computed_biases(model: &Model) -> Vec<(NodeId, usize, ValueId)> {
             let Some(value) = record.input(index) else { continue };
             let is_computed =
                 model.value(value).producer().is_some() && dense_constant(model, value).is_none();
-            if is_computed && !is_dequantized(model, value) && !varies(model, value) {
+            let may_vary = || follow(model, value, |node| gives_sizes(model.node(node)));
+            if is_computed && !is_dequantized(model, value) && !may_vary() {
                 found.push((node, index, value));
             }
         }

@@ -34,7 +34,7 @@ pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
 use self::constants::fold_biases;
 pub use self::correct::Correction;
-pub(crate) use self::fusible::sum_behind;
+pub(crate) use self::fusible::Seen;
 use self::joined::join_biases;
 pub use self::losses::{QuantizedValue, losses};
 use self::parameters::Parameters;

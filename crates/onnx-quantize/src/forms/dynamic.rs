@@ -10,7 +10,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor, require_memory, reserved};
 use onnx_types::{ElemType, Execution};
 
-use crate::activations::sum_behind;
+use crate::activations::Seen;
 use crate::edits::{
     add_constant, count, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
 };
@@ -156,7 +156,7 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
         .with_execution(options.execution.clone());
     let inference = infer(model, &known);
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
-    let mut found = Vec::new();
+    let (mut found, seen) = (Vec::new(), Seen::of(model));
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         let record = model.node(node);
         let (is_matmul, is_gemm, is_conv) =
@@ -178,12 +178,12 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
             let has_bias = record.input(2).is_some() && !is_matmul;
             let is_transposed = is_gemm && record.int(attr::TRANS_B).unwrap_or(0) != 0;
             let rank = |value| inference.ty(value).dims().map(<[_]>::len);
-            let is_wider = |(sum, index): (NodeId, usize)| {
-                let (own, other) =
-                    (record.output(0).and_then(rank), model.node(sum).input(index).and_then(rank));
-                other.is_none_or(|other| other > own.unwrap_or(1))
+            let own = record.output(0).and_then(rank).unwrap_or(1);
+            let is_wider = |sum: NodeId, index: usize| {
+                model.node(sum).input(index).and_then(rank).is_none_or(|other| other > own)
             };
-            let is_widened = !is_conv && sum_behind(model, node).is_some_and(is_wider);
+            let mut sums = seen.sums_behind(model, node).into_iter();
+            let is_widened = !is_conv && sums.any(|(sum, index)| is_wider(sum.node, index));
             found.push(Product { node, weight, has_bias, is_conv, is_transposed, is_widened });
         }
     }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use onnx_diag::Quoted;
-use onnx_ir::{AttrValue, EditError, GraphId, Model, Node, NodeId, Position, ValueId};
+use onnx_ir::{AttrValue, EditError, GraphId, Model, Node, NodeId, ValueId};
 use onnx_schema::{Registry, Schema, attr, domain, op};
 use onnx_types::tensor::{DataSource, NoData, Tensor, TensorError, TensorFault};
 use onnx_types::{ElemType, Execution, Stopped};
@@ -23,8 +23,7 @@ pub(crate) use self::format::{
 pub(crate) use self::layout::Layout;
 use crate::budget::choose;
 use crate::edits::{
-    add_constant_in, erase_unused_initializers, graphs_outside_functions, has_nested_initializers,
-    write_types,
+    add_constant_in, behind, erase_unused_initializers, graphs_outside_functions, write_types,
 };
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_on};
 use crate::narrow::is_weight;
@@ -538,13 +537,13 @@ fn apply(
         let &Prepared { value, graph, axis, block, .. } = weight;
         let name = weight.weight.name.clone();
         let mut inputs = Vec::new();
-        let place = if has_nested_initializers(model) { graph } else { model.main_graph() };
         for (suffix, tensor) in &weight.tensors {
-            inputs.push(add_constant_in(model, place, &format!("{name}_{suffix}"), tensor.clone())?);
+            inputs.push(add_constant_in(model, graph, &format!("{name}_{suffix}"), tensor.clone())?);
         }
         let output = model.unused_name(&format!("{name}_dequantized"));
         let output = model.str(output).to_owned();
-        let mut build = model.build_at(Position::Start(graph));
+        let at = behind(model, graph, &inputs);
+        let mut build = model.build_at(at);
         let mut node = build.op(op::DEQUANTIZE_LINEAR, inputs);
         if let Some(axis) = axis {
             node = node.attr(attr::AXIS, AttrValue::Int(axis as i64));

@@ -187,36 +187,57 @@ fn products_of_weights_in_other_forms_stay() {
     }
 }
 
-/// The scale and the zero point of a pair are where the pair is.
+/// The scale and the zero point of a pair are where the pair is, in each version of the format.
 #[test]
 fn parameters_of_a_pair_are_in_its_graph() {
-    let text = r#"<ir_version: 8, opset_import: ["": 18]>
-    g (float[2,2] x, bool c) => (float[2,2] y) {
-        y = If (c) <
-            then_branch = a () => (float[2,2] p) {
-                w = Constant <value = float[2,2] {0.5, -0.7, 0.3, 0.9}> ()
-                t = Transpose <perm = [1, 0]> (w)
-                p = MatMul (x, t)
-            },
-            else_branch = b () => (float[2,2] q) {
-                v = Constant <value = float[2,2] {0.5, -0.7, 0.3, 0.9}> ()
-                u = Transpose <perm = [1, 0]> (v)
-                q = MatMul (x, u)
-            }>
-    }"#;
+    let text = |ir: i64, before: &str, after: &str| {
+        format!(
+            r#"<ir_version: {ir}, opset_import: ["": 13]>
+            g (float[2,2] x, bool c) => (float[2,2] y) {{
+                {before} y = If (c) <
+                    then_branch = a () => (float[2,2] p) {{
+                        w = Constant <value = float[2,2] {{0.5, -0.7, 0.3, 0.9}}> ()
+                        {after}
+                    }},
+                    else_branch = b () => (float[2,2] q) {{
+                        v = Constant <value = float[2,2] {{0.5, -0.7, 0.3, 0.9}}> ()
+                        u = Transpose <perm = [1, 0]> (v)
+                        q = MatMul (x, u)
+                    }}>
+            }}"#
+        )
+    };
     let table = Quantization::named("onnxruntime").unwrap();
-    let (result, ..) = quantized(text, ElemType::Int8, &StaticOptions::new(&table));
-    let main = result.main_graph();
-    let nested = result.all_graphs().filter(|&graph| graph != main).flat_map(|graph| result.nodes(graph));
-    let pairs = nested.filter(|&node| result.str(result.node(node).op()) == "QuantizeLinear");
-    let mut found = 0;
-    for node in pairs {
-        let record = result.node(node);
-        let is_near = |index| result.graph_of(record.input(index).unwrap()) == record.graph();
-        assert!(is_near(1) && is_near(2), "{}", text_of(&result));
-        found += 1;
+    for ir in [3, 8] {
+        for (before, after) in [
+            ("", "t = Transpose <perm = [1, 0]> (w) p = MatMul (x, t)"),
+            ("", "t = Identity (w) p = MatMul (x, t)"),
+            ("", "t = Transpose (w) s = MatMul (x, t) r = Relu (s) p = MatMul (r, t)"),
+            (
+                "z = Tanh (x)",
+                "t = Transpose (w) s = MatMul (z, t) r = Relu (s) e = MatMul (r, t) p = Add (e, x)",
+            ),
+        ] {
+            let (result, ..) =
+                quantized(&text(ir, before, after), ElemType::Int8, &StaticOptions::new(&table));
+            let mut weights = model(&text(ir, before, after));
+            quantize_weights(&mut weights, ElemType::Int8, &WeightOptions::default()).unwrap();
+            assert_is_valid(&weights);
+            for result in [result, weights] {
+                let main = result.main_graph();
+                assert!(result.is_sorted(main), "{}", text_of(&result));
+                let nested: Vec<_> = result.all_graphs().filter(|&graph| graph != main).collect();
+                for node in nested.iter().flat_map(|&graph| result.nodes(graph)) {
+                    let record = result.node(node);
+                    let is_pair = ["QuantizeLinear", "DequantizeLinear"].contains(&result.str(record.op()));
+                    let mut parameters = (1..record.input_count()).filter_map(|index| record.input(index));
+                    let is_near = parameters.all(|value| result.graph_of(value) == record.graph());
+                    assert!(!is_pair || is_near, "{}", text_of(&result));
+                }
+                assert!(nested.iter().all(|&graph| result.is_sorted(graph)), "{}", text_of(&result));
+            }
+        }
     }
-    assert!(found > 0, "{}", text_of(&result));
 }
 
 /// Initializers of nested graphs are inputs before IR version 4, which branches do not have.

@@ -25,6 +25,7 @@ mod interrupts;
 mod narrow;
 mod precision;
 mod public_reports;
+mod seen;
 mod staying;
 mod weights;
 

@@ -7,17 +7,18 @@
 //! makes nothing.
 //!
 //! Before it looks for any of this, onnxruntime leaves nodes out, joins equal ones, and puts functions and the branches of constant conditions
-//! in their places. So [`passed`](fn@passed) nodes do not count, nor does who else uses a result.
+//! in their places. So [`passed`] nodes do not count, nor does who else uses a result.
 
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_compose::BiasFormat;
-use onnx_ir::{Model, Node, NodeId, OpsetScope, Position, ValueId};
+use onnx_ir::{Model, Node, NodeId, Position, ValueId};
 use onnx_schema::op;
 use onnx_types::ElemType;
 
-use super::{dequantized_before, passed, rank, sum_behind, version, widen_bias};
+use super::seen::{Seen, dequantized_before, is_outside, passed};
+use super::{version, widen_bias};
 use crate::activations::constants::varies;
 use crate::activations::plan::{is_dequantized, is_scaled};
 use crate::edits::nodes_outside_functions;
@@ -32,29 +33,24 @@ const WITH_ROUND: i64 = 11;
 pub(super) enum Held {
     /// The bias is an operand of a node, which gets an axis more.
     Bias(NodeId, usize),
-    /// A `QuantizeLinear` gets a `Sum` in front of it.
-    Operand(NodeId),
+    /// An operand of a node, such as a `QuantizeLinear`, gets a `Sum` in front of it.
+    Operand(NodeId, usize),
 }
 
 impl Held {
     /// What there is in a model, but not in the one before it was quantized: that was for the runtime to do.
-    pub(super) fn find(model: &Model, before: &Model, bias: BiasFormat) -> Vec<Self> {
+    pub(super) fn find((model, seen): (&Model, &Seen), before: &Model, bias: BiasFormat) -> Vec<Self> {
         let in_one = |model: &Model| -> Vec<(NodeId, Self)> {
             let nodes = nodes_outside_functions(model).into_iter();
-            nodes.filter_map(|node| Some((node, Self::of(model, node, bias)?))).collect()
+            nodes.filter_map(|node| Some((node, Self::of((model, seen), node, bias)?))).collect()
         };
         let known: HashSet<NodeId, RandomState> = in_one(before).into_iter().map(|(node, _)| node).collect();
-        let (mut found, mut seen) = (Vec::new(), HashSet::<Self, RandomState>::default());
-        for (node, held) in in_one(model) {
-            if !known.contains(&node) && seen.insert(held) {
-                found.push(held);
-            }
-        }
-        found
+        let found = in_one(model).into_iter().filter(|(node, _)| !known.contains(node));
+        found.map(|(_, held)| held).collect()
     }
 
     /// What is in front of a `QuantizeLinear`, behind what a runtime makes a part of it, leaves out, or moves it over.
-    fn of(model: &Model, quantize: NodeId, bias: BiasFormat) -> Option<Self> {
+    fn of((model, view): (&Model, &Seen), quantize: NodeId, bias: BiasFormat) -> Option<Self> {
         let record = model.node(quantize);
         if !record.is(op::QUANTIZE_LINEAR) || !record.domain().is_empty() {
             return None;
@@ -67,10 +63,10 @@ impl Held {
             let is = |op| record.domain().is_empty() && record.is(op);
             let is_activation = is(op::RELU) || is(op::CLIP);
             if is_activation && is_short {
-                return Some(Self::Operand(quantize));
+                return Some(Self::Operand(quantize, 0));
             }
-            if let Some(held) = Self::of_product(model, node, bias) {
-                return Some(held.unwrap_or(Self::Operand(quantize)));
+            if let Some(held) = Self::of_product((model, view), node, bias) {
+                return Some(held.unwrap_or(Self::Operand(quantize, 0)));
             }
             if is_activation || is(op::BATCH_NORMALIZATION) {
                 open.extend(record.input(0));
@@ -85,7 +81,7 @@ impl Held {
 
     /// Whether onnxruntime quantizes an operator in front of a `QuantizeLinear`, or what it makes of it and the sum behind it: `Some(None)` if only a
     /// node between stops it.
-    fn of_product(model: &Model, node: NodeId, bias: BiasFormat) -> Option<Option<Self>> {
+    fn of_product((model, view): (&Model, &Seen), node: NodeId, bias: BiasFormat) -> Option<Option<Self>> {
         let record = model.node(node);
         let is_convolution = record.is(op::CONV) || record.is(op::CONV_TRANSPOSE);
         let is_product = is_convolution || record.is(op::GEMM) || record.is(op::MAT_MUL);
@@ -97,13 +93,13 @@ impl Held {
         }
         let added = match record.is(op::MAT_MUL) {
             // With nothing behind it, it does not become a `Gemm`.
-            true => Some(sum_behind(model, node)?),
+            true => view.sums_behind(model, node).first().map(|&(sum, index)| Some((sum.node, index)))?,
             false => record.input(2).map(|_| (node, 2)),
         };
         let vector = added.and_then(|(user, index)| model.node(user).input(index));
         // A bias of another form, or one that is computed, stays, and the weight with it.
         let is_open = |bias| {
-            let has_rank = rank(model, bias).is_none_or(|rank| rank == 1);
+            let has_rank = view.rank(model, bias).is_none_or(|rank| rank == 1);
             has_rank && !is_dequantized(model, bias) && !varies(model, bias)
         };
         if vector.is_some_and(|bias| !is_open(bias)) {
@@ -115,7 +111,7 @@ impl Held {
             return None;
         }
         // Functions are not changed.
-        let is_near = matches!(model.scope(record.graph()), OpsetScope::Model);
+        let is_near = added.is_some_and(|(user, _)| is_outside(model, user));
         let is_row = is_near && vector.is_some_and(|bias| dense_constant(model, bias).is_some());
         let added = added.filter(|_| is_row && !is_convolution);
         Some(added.map(|(user, index)| Self::Bias(user, index)))
@@ -123,18 +119,18 @@ impl Held {
 
     /// Keeps it from onnxruntime. Returns `false` if there is nothing to do any more.
     pub(super) fn hold(self, model: &mut Model) -> Result<bool, QuantizeError> {
-        let quantize = match self {
+        let (user, index) = match self {
             Self::Bias(user, index) => return widen_bias(model, (user, index)),
-            Self::Operand(quantize) => quantize,
+            Self::Operand(user, index) => (user, index),
         };
-        let Some(value) = model.node(quantize).input(0) else { return Ok(false) };
+        let Some(value) = model.node(user).input(index) else { return Ok(false) };
         let name = format!("{}_kept", model.str(model.value(value).name()));
         let name = model.unused_name(&name);
         let name = model.str(name).to_owned();
-        let new = model.build_at(Position::Before(quantize)).op(op::SUM, [value]).output_named(&name)?;
+        let new = model.build_at(Position::Before(user)).op(op::SUM, [value]).output_named(&name)?;
         let ty = model.value(value).shared_ty().cloned();
         model.set_type(new, ty);
-        model.set_input(quantize, 0, Some(new));
+        model.set_input(user, index, Some(new));
         Ok(true)
     }
 }

@@ -1,0 +1,219 @@
+//! A model as a runtime sees it when it looks for patterns: functions and the branches of constant conditions are in their places, what
+//! changes nothing is left out, and what moves elements may be elsewhere. Every decision about patterns is made on this view.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use onnx_eval::{EvalOptions, constant};
+use onnx_ir::{Callee, Def, GraphId, Model, Node, NodeId, OpsetScope, User, ValueId};
+use onnx_schema::traits::newest;
+use onnx_schema::{Registry, Traits, op};
+use onnx_types::tensor::NoData;
+use onnx_types::{Symbol, Type};
+
+use super::repeat::is_repeated_behind;
+use crate::activations::constants::varies;
+use crate::types::inner_elem;
+use crate::weights::dense_constant;
+
+/// The calls of functions, which are what a view of a model needs. Edits that add or remove no call leave it as it is.
+pub(crate) struct Seen {
+    /// By the body of the function.
+    calls: HashMap<GraphId, Vec<NodeId>, RandomState>,
+}
+
+/// A node that uses a value as an operand.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) node: NodeId,
+    pub(crate) index: usize,
+    /// The call outside of functions with the index of the operand, if the node is in a function and gets the value by it.
+    pub(super) entry: Option<(NodeId, usize)>,
+}
+
+impl Seen {
+    pub(crate) fn of(model: &Model) -> Self {
+        let mut calls: HashMap<GraphId, Vec<NodeId>, RandomState> = HashMap::default();
+        if !model.functions().is_empty() {
+            for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
+                if let Some(body) = body(model, node) {
+                    calls.entry(body).or_default().push(node);
+                }
+            }
+        }
+        Self { calls }
+    }
+
+    /// The nodes that use a value, or its copies by nodes that a predicate chooses.
+    pub(super) fn users(
+        &self,
+        model: &Model,
+        value: ValueId,
+        is_copy: impl Fn(&Model, NodeId, usize) -> bool,
+    ) -> Vec<Place> {
+        let (mut open, mut found) = (vec![(value, None)], Vec::new());
+        let mut seen = HashSet::<(ValueId, Option<(NodeId, usize)>), RandomState>::default();
+        while let Some((value, entry)) = open.pop() {
+            if !seen.insert((value, entry)) {
+                continue;
+            }
+            for at in model.value(value).uses() {
+                let index = at.index as usize;
+                match at.user {
+                    User::Node(node) => match body(model, node) {
+                        Some(body) => {
+                            let entry = entry.or_else(|| is_outside(model, node).then_some((node, index)));
+                            let inputs = model.graph(body).inputs();
+                            open.extend(inputs.get(index).map(|&input| (input, entry)));
+                        }
+                        None if is_copy(model, node, index) => {
+                            open.extend(model.node(node).output(0).map(|result| (result, entry)));
+                        }
+                        None => found.push(Place { node, index, entry }),
+                    },
+                    User::Graph(graph) => {
+                        let around = self.around(model, graph).into_iter();
+                        open.extend(around.filter_map(|node| {
+                            let entry = entry.filter(|_| !is_outside(model, node));
+                            Some((model.node(node).output(index)?, entry))
+                        }));
+                    }
+                    User::Attribute(_) => {}
+                }
+            }
+        }
+        found
+    }
+
+    /// The nodes whose results are those of a graph, if it takes their place.
+    fn around(&self, model: &Model, graph: GraphId) -> Vec<NodeId> {
+        let owner = model.owner_node(graph).filter(|&owner| {
+            let owner = model.node(owner);
+            owner.is(op::IF) && owner.domain().is_empty()
+        });
+        owner.into_iter().chain(self.calls.get(&graph).into_iter().flatten().copied()).collect()
+    }
+
+    /// The sums behind a product, each with the index of the operand that is added.
+    pub(crate) fn sums_behind(&self, model: &Model, product: NodeId) -> Vec<(Place, usize)> {
+        let Some(result) = model.node(product).output(0) else { return Vec::new() };
+        let users = self.users(model, result, |model, node, index| index == 0 && is_copy(model.node(node)));
+        let sums = users.into_iter().filter(|place| {
+            let record = model.node(place.node);
+            record.is(op::ADD) && record.domain().is_empty()
+        });
+        sums.filter_map(|place| Some((place, 1_usize.checked_sub(place.index)?))).collect()
+    }
+
+    /// The number of axes of a value; of an input of a function, that of an operand.
+    pub(super) fn rank(&self, model: &Model, value: ValueId) -> Option<usize> {
+        let (mut open, mut seen) = (vec![value], HashSet::<ValueId, RandomState>::default());
+        while let Some(value) = open.pop().filter(|&value| seen.insert(value)) {
+            if let Some(rank) = rank(model, value) {
+                return Some(rank);
+            }
+            if let Def::Input { graph, index } = model.value(value).def() {
+                let calls = self.calls.get(&graph).into_iter().flatten();
+                open.extend(calls.filter_map(|&call| model.node(call).input(index as usize)));
+            }
+        }
+        None
+    }
+}
+
+/// The number of axes of a value, if the model states it.
+pub(super) fn rank(model: &Model, value: ValueId) -> Option<usize> {
+    match dense_constant(model, value) {
+        Some(constant) => Some(constant.rank()),
+        None => model.ty(value).and_then(Type::shape).map(|shape| shape.rank()),
+    }
+}
+
+/// The body of the function that a node calls.
+fn body(model: &Model, node: NodeId) -> Option<GraphId> {
+    match model.callee(node, Registry::STANDARD) {
+        Callee::Function(function) => Some(model.function(function).body()),
+        _ => None,
+    }
+}
+
+/// Whether a node is not in a function: functions are not changed.
+pub(super) fn is_outside(model: &Model, node: NodeId) -> bool {
+    matches!(model.scope(model.node(node).graph()), OpsetScope::Model)
+}
+
+/// The values that the result of a node can be when a runtime has optimized the model: those in front of operators that move elements, are
+/// left out if they change nothing, or stand for a graph that takes their place. Empty for what computes.
+pub(super) fn passed(model: &Model, value: ValueId) -> Vec<ValueId> {
+    let Def::Output { node, index } = model.value(value).def() else { return Vec::new() };
+    let record = model.node(node);
+    let of_graph = |graph| model.graph(graph).outputs().get(index as usize).map(|output| output.value());
+    if let Some(body) = body(model, node) {
+        return of_graph(body).into_iter().chain(record.inputs().flatten()).collect();
+    }
+    if !record.domain().is_empty() {
+        return Vec::new();
+    }
+    if record.is(op::IF) {
+        return record.nested_graphs().filter_map(of_graph).collect();
+    }
+    let is_moved = is_repeated_behind(record) || newest(record.op()).is_some_and(Traits::keeps_elements);
+    if is_copy(record) || is_moved { record.input(0).into_iter().collect() } else { Vec::new() }
+}
+
+/// Whether a runtime may leave a node out, because its result is its operand.
+fn is_copy(record: &Node) -> bool {
+    const COPIES: [Symbol; 6] = [op::CAST, op::CAST_LIKE, op::DROPOUT, op::EXPAND, op::IDENTITY, op::PAD];
+    let is_one = || record.is(op::CONCAT) && record.inputs().count() == 1;
+    record.domain().is_empty() && (COPIES.contains(&record.op()) || is_one())
+}
+
+/// Whether the numbers of the result of a node are those of an operand, so that a runtime may leave it out.
+pub(super) fn is_same(model: &Model, node: NodeId, index: usize) -> bool {
+    let record = model.node(node);
+    let is_neutral = |other: usize, number: f64| {
+        let other = record.input(other).filter(|&other| !varies(model, other));
+        let tensor = other.and_then(|other| constant(model, other, &EvalOptions::default()).ok());
+        let numbers: Option<Vec<f64>> =
+            tensor.and_then(|tensor| Some(tensor.iter_f64(&NoData).ok()?.take(2).collect()));
+        numbers.is_some_and(|numbers| numbers == [number])
+    };
+    let elem = |value: Option<ValueId>| value.and_then(|value| model.ty(value)).and_then(inner_elem);
+    let is = |op| record.domain().is_empty() && record.is(op);
+    match index {
+        0 if is(op::CAST) || is(op::CAST_LIKE) => {
+            let before = elem(record.input(0));
+            before.is_some() && before == elem(record.output(0))
+        }
+        // In training, elements are dropped.
+        0 if is(op::DROPOUT) => record.input(2).is_none(),
+        0 if is(op::SUB) => is_neutral(1, 0.0),
+        0 if is(op::DIV) => is_neutral(1, 1.0),
+        0 | 1 if is(op::ADD) => is_neutral(1 - index, 0.0),
+        0 | 1 if is(op::MUL) => is_neutral(1 - index, 1.0),
+        0 => is(op::IDENTITY) || is(op::EXPAND) || is(op::CONCAT) && record.inputs().count() == 1,
+        _ => false,
+    }
+}
+
+/// Whether a `DequantizeLinear` makes a value, also in front of what is [`passed`]. It may make the inputs of a function.
+pub(super) fn dequantized_before(model: &Model, value: ValueId) -> bool {
+    let (mut open, mut seen) = (vec![value], HashSet::<ValueId, RandomState>::default());
+    while let Some(value) = open.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        match model.value(value).def() {
+            Def::Input { graph, .. } if !matches!(model.scope(graph), OpsetScope::Model) => return true,
+            Def::Output { node, .. } => {
+                let record = model.node(node);
+                if record.is(op::DEQUANTIZE_LINEAR) && record.domain().is_empty() {
+                    return true;
+                }
+                open.extend(passed(model, value));
+            }
+            _ => {}
+        }
+    }
+    false
+}
