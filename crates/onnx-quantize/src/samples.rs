@@ -93,9 +93,11 @@ pub struct GeneratedSamples<'a> {
     model: &'a Model,
     count: usize,
     options: &'a MeasureOptions<'a>,
-    /// What is the same for all samples: the inferred types, and how often sizes grow until the model runs.
+    /// What is the same for all samples: the inferred types.
     inference: OnceCell<Inference>,
+    /// How often sizes grow until the model runs: those of all samples, and those of each that was replaced, by its seed.
     growth: OnceCell<usize>,
+    own_growth: RefCell<Vec<(u64, usize)>>,
     /// How often samples were replaced, by their indices.
     replaced: RefCell<Vec<(usize, u64)>>,
     inputs: RefCell<Vec<GeneratedInput>>,
@@ -118,6 +120,7 @@ impl<'a> GeneratedSamples<'a> {
             options,
             inference: OnceCell::new(),
             growth: OnceCell::new(),
+            own_growth: RefCell::new(Vec::new()),
             replaced: RefCell::new(Vec::new()),
             inputs: RefCell::new(Vec::new()),
             open: RefCell::new(Vec::new()),
@@ -138,6 +141,12 @@ impl<'a> GeneratedSamples<'a> {
 
     fn replacements(&self, index: usize) -> u64 {
         self.replaced.borrow().iter().find(|(of, _)| *of == index).map_or(0, |(_, times)| *times)
+    }
+
+    /// How often sizes grow, if that is known: those of a seed that replaces another one, or those of all others.
+    fn known_growth(&self, own: Option<u64>) -> Option<usize> {
+        let Some(seed) = own else { return self.growth.get().copied() };
+        self.own_growth.borrow().iter().find(|(of, _)| *of == seed).map(|(_, growth)| *growth)
     }
 
     /// Notes the sizes of a sample.
@@ -184,14 +193,20 @@ impl Samples for GeneratedSamples<'_> {
         });
         let text = |error: FeedError| error.to_string();
         let mut generator = FeedGenerator::new(self.model, inference, &settings, &[]).map_err(text)?;
-        match self.growth.get() {
-            Some(&growth) => (0..growth).for_each(|_| _ = generator.grow()),
+        // Sizes of another seed may contradict each other where those of the first one do not.
+        let own = (other > 0).then_some(seed);
+        match self.known_growth(own) {
+            Some(growth) => (0..growth).for_each(|_| _ = generator.grow()),
             None => {
                 let run = EvalOptions::default()
                     .with_registry(self.options.registry)
                     .with_data(self.options.data)
                     .with_execution(settings.execution.clone());
-                _ = self.growth.set(generator.grow_until_it_runs(&run));
+                let growth = generator.grow_until_it_runs(&run);
+                match own {
+                    Some(seed) => self.own_growth.borrow_mut().push((seed, growth)),
+                    None => _ = self.growth.set(growth),
+                }
             }
         }
         *self.open.borrow_mut() = generator.sizes().open();

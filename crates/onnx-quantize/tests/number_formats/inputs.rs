@@ -77,6 +77,32 @@ fn other_inputs_are_generated_if_the_model_fails() {
     assert!(replaced);
 }
 
+/// Sizes that the model relates to each other, such as those of a cache and a mask, may contradict in nearly all inputs: they grow until they
+/// do not.
+#[test]
+fn sizes_of_other_inputs_grow() {
+    let source = model(
+        r#"<ir_version: 10, opset_import: ["": 21]>
+        g (float[N,2] x, float[P,2] past, float[T] mask) => (float[N,2] y) <float[2,2] w = {0.5, 1, -0.5, 2}> {
+           new = Shape <end = 1> (x)
+           old = Shape <end = 1> (past)
+           place = Add (new, old)
+           last = Gather (mask, place)
+           p = MatMul (x, w)
+           y = Add (p, last)
+        }"#,
+    );
+    let table = Quantization::named("generic").unwrap();
+    for seed in 0..8 {
+        let execution = onnx_types::Execution::DEFAULT.with_seed(seed);
+        let settings = MeasureOptions::default().with_execution(execution.clone());
+        let samples = GeneratedSamples::new(&source, 4, &settings);
+        let options = StaticOptions::new(&table).with_execution(execution);
+        calibrate(&source, ElemType::Uint8, Method::MinMax, &samples, &options).unwrap();
+        assert!(measure_on(&source, &source, &samples, &settings).is_ok());
+    }
+}
+
 #[test]
 fn sizes_of_generated_inputs_are_set_and_stated() {
     let source = model(NETWORK);
