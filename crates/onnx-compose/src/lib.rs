@@ -123,7 +123,7 @@ pub use rename::{
 pub use sizes::{EditOptions, FixedSize, NewSize, Resized, SizeChange, SizeTarget, resize};
 pub use split::{Parts, SplitOptions, SplitPart, Splitting, split};
 pub use target::{
-    BiasFormat, Operands, QUANTIZATIONS, Quantization, QuantizedOperator, Requirements, RulePlace, Scales,
-    TARGETS, Target, TargetError, TargetKernel, TargetOperator, ToleratedRule, unsupported,
-    unsupported_in_bodies,
+    BiasFormat, Combination, Operands, QUANTIZATIONS, Quantization, QuantizedOperator, Requirements,
+    RulePlace, ScaleForm, ScaleForms, Scales, Setting, TARGETS, Target, TargetError, TargetKernel,
+    TargetOperator, ToleratedRule, unsupported, unsupported_in_bodies,
 };

@@ -1,8 +1,10 @@
 //! Targets: what a runtime supports, as data, and what a model needs beyond it.
 
 mod bodies;
+mod combination;
 mod quantization;
 mod requires;
+mod scales;
 mod structure;
 mod tolerance;
 mod written;
@@ -19,8 +21,10 @@ use onnx_types::TypeKind;
 use serde::Deserialize;
 
 pub use self::bodies::unsupported_in_bodies;
+pub use self::combination::{Combination, Setting};
 pub use self::quantization::{BiasFormat, QUANTIZATIONS, Quantization, QuantizedOperator, Scales};
 pub use self::requires::{Operands, Requirements};
+pub use self::scales::{ScaleForm, ScaleForms};
 pub use self::tolerance::{RulePlace, ToleratedRule};
 use crate::rules::TARGET_LACKS_FEATURE;
 
@@ -54,6 +58,9 @@ pub struct Target {
     /// An operator without a kernel runs as its body, if the standard has one.
     #[serde(default)]
     pub expands_functions: bool,
+    /// The types that inputs of a model may have, such as `seq(tensor(float))`; without any, all types.
+    #[serde(default)]
+    pub types: BTreeSet<String>,
     /// Element types that it converts to others to run a node.
     #[serde(default, deserialize_with = "written::casts")]
     pub casts: Vec<(String, String)>,
@@ -222,6 +229,7 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
     of_versions(model, target, &places, &mut sink);
     structure::of_order(model, target, &places, &mut sink);
     structure::of_interface(model, target, &places, &mut sink);
+    structure::of_types(model, target, &places, &mut sink);
     structure::of_empty(model, target, &places, &mut sink);
     structure::of_initializers(model, target, &places, &mut sink);
     structure::of_early_versions(model, target, &places, &mut sink);

@@ -234,6 +234,13 @@ fn imports_of_functions_and_of_other_domains_are_bounded() {
 }
 
 /// Kernels throw where the specification has no demand.
+/// A node with these inputs lacks something, or nothing.
+fn assert_lacks((inputs, node, expected): (&str, &str, &str)) {
+    let text = format!("{HEADER} g ({inputs}) => (y) {{ {node} }}");
+    let expected: Vec<&str> = Some(expected).filter(|expected| !expected.is_empty()).into_iter().collect();
+    assert_eq!(lacks(&text), expected, "{node}");
+}
+
 #[test]
 fn nodes_have_what_kernels_demand() {
     let xy = "float[2] x, float[2] z";
@@ -270,68 +277,39 @@ fn nodes_have_what_kernels_demand() {
         ),
         ("float[2] x", "y = Affine (x)", "has no `Affine` in operator set 21, only up to 9"),
     ];
-    for (inputs, node, expected) in cases {
-        let text = format!("{HEADER} g ({inputs}) => (y) {{ {node} }}");
-        let expected: Vec<&str> =
-            Some(expected).filter(|expected| !expected.is_empty()).into_iter().collect();
-        assert_eq!(lacks(&text), expected, "{node}");
-    }
+    cases.into_iter().for_each(assert_lacks);
     let text = r#"<ir_version: 4, opset_import: ["": 9]> g (float[2] x) => (float[2] y) { y = Affine (x) }"#;
     assert!(lacks(text).is_empty());
 }
 
-/// Kernels of `Resize` compare constant scales when they are made.
 #[test]
-fn scales_have_the_forms_that_kernels_have() {
-    const LINEAR: &str = "[*, *] or [*, *, *] or [1, 1, *, *] or [1, *, *, 1] or [1, 1, *, *, *]";
-    let linear =
-        |scales: &str| format!("has no `Resize` with mode linear and scales {scales}, only {LINEAR}");
-    let cubic = |scales: &str| {
-        format!(
-            "has no `Resize` with mode cubic and scales {scales}, only [*, *] or [1, 1, *, *] or [1, *, *, 1]"
-        )
-    };
-    let resize = |attributes: &str, scales: &str| {
-        format!(
-            "{HEADER} g (float[2,3,4,4] x) => (y) {{
-                s = Constant <value_floats = {scales}> () y = Resize <{attributes}> (x, , s)
-            }}"
-        )
-    };
-    for (attributes, scales, expected) in [
-        ("mode = \"linear\"", "[0.5, 2.0, 2.0, 2.0]", Some(linear("[0.5, 2, 2, 2]"))),
-        ("mode = \"linear\"", "[0.93, 1.06, 1.18, 1.0]", Some(linear("[0.93, 1.06, 1.18, 1]"))),
-        ("mode = \"linear\"", "[1.0, 1.0, 2.0, 0.5]", None),
-        ("mode = \"linear\"", "[1.0, 2.0, 2.0, 1.0]", None),
-        ("mode = \"linear\"", "[1.0, 1.0, 2.0, 2.0, 2.0]", None),
-        ("mode = \"linear\"", "[2.0]", Some(linear("[2]"))),
-        ("mode = \"cubic\"", "[1.0, 1.0, 2.0, 2.0, 2.0]", Some(cubic("[1, 1, 2, 2, 2]"))),
-        ("mode = \"cubic\"", "[1.0, 1.0, 2.0, 2.0]", None),
-        ("mode = \"nearest\"", "[2.0, 2.0, 2.0, 2.0]", None),
-        ("mode = \"nearest\"", "[2.0]", None),
-        ("mode = \"linear\", axes = [2, -1]", "[2.0, 2.0]", None),
-        ("mode = \"linear\", axes = [0, -1]", "[2.0, 3.0]", Some(linear("[2, 1, 1, 3]"))),
-    ] {
-        let text = resize(attributes, scales);
-        assert_eq!(lacks(&text), expected.into_iter().collect::<Vec<_>>(), "{text}");
-    }
-    let computed = format!(
-        "{HEADER} g (float[2,3,4,4] x, float[4] s) => (y) {{ y = Resize <mode = \"linear\"> (x, , s) }}"
-    );
-    assert!(lacks(&computed).is_empty());
-    let upsample = |version: i64, node: &str| {
-        format!(
-            "<ir_version: 4, opset_import: [\"\": {version}]> g (float[2,3,4,4] x) => (y) <float[4] s = {{1, 2, 2, 2}}> {{ {node} }}"
-        )
-    };
-    for text in [
-        upsample(9, "y = Upsample <mode = \"linear\"> (x, s)"),
-        upsample(10, "y = Resize <mode = \"linear\"> (x, s)"),
-        upsample(7, "y = Upsample <mode = \"linear\", scales = [1.0, 2.0, 2.0, 2.0]> (x)"),
-    ] {
-        let found = lacks(&text);
-        assert!(found.len() == 1 && found[0].contains("and scales [1, 2, 2, 2], only"), "{text}: {found:?}");
-    }
+fn values_ranks_and_types_are_those_that_run() {
+    let cases = [
+        ("float[1,2,2,2] x", "y = LRN <size = 1> (x)", ""),
+        ("float[1,2,2] x", "y = LRN <size = 1> (x)", "has no `LRN` with `X` of rank 3, only 4"),
+        (
+            "float[1,2,2,2] x",
+            "y = LRN <size = 1, beta = -0.5> (x)",
+            "has no `LRN` with `beta` = -0.5, only above 0",
+        ),
+        ("float[2] x", "y = Cast <to = 7, saturate = 1> (x)", ""),
+        ("float[2] x", "y = Cast <to = 17, saturate = 0> (x)", ""),
+        (
+            "double[3,1,2] x, double[1,16,2] w, double[1,16,4] r",
+            "y = LSTM <hidden_size = 4> (x, w, r)",
+            "has no `LSTM` with `T` = tensor(double)",
+        ),
+        ("float[2] x, map(int64, float) m", "y = Relu (x)", ""),
+        (
+            "float[2] x, map(int32, float) m",
+            "y = Relu (x)",
+            "has no values of the type map(int32, tensor(float))",
+        ),
+        ("complex64[2] x, float[2] z", "y = Relu (z)", "has no values of the type tensor(complex64)"),
+    ];
+    cases.into_iter().for_each(assert_lacks);
+    let text = format!("{HEADER} g (float[2] x) => (int64[2] y) {{ y = Cast <to = 7, saturate = 0> (x) }}");
+    assert_eq!(lacks(&text), ["has no `Cast` with `T2` = tensor(int64) and `saturate` = 0"]);
 }
 
 /// The shapes that a body declares for its inputs are not merged with those that they get.

@@ -40,21 +40,51 @@ DOMAINS = (
 # operators that were experimental are gone from operator set 10 on.
 GONE = {"opset_until": 9}
 RECURRENT = {"attributes": ["hidden_size"], "values": {"layout": [0]}}
-# Linear scales are those of two or three axes, or of more if batch and channels have the scale 1; channels may be last of four axes.
+# Scales are those of two or three axes, or of more if batch and channels have the scale 1; channels may be last of four axes. Without
+# `antialias`, cubic scales of such planes are not less than 1, and integers stay what they are. A result without elements, or with the
+# sizes of the operand, is not computed.
 PLANES = [[None, None], [1, 1, None, None], [1, None, None, 1]]
 LINEAR = [PLANES[0], [None, None, None], *PLANES[1:], [1, 1, None, None, None]]
-SCALED = {"scales": {"linear": LINEAR, "cubic": PLANES}}
+CUBIC = [*PLANES[:2], [1, ">=1", ">=1", 1]]
+INTEGERS = ["tensor(int32)", "tensor(int8)", "tensor(uint8)"]
+UPSAMPLED = {"scales": [{"least": 1}, {"of": {"mode": ["linear"]}, "forms": LINEAR}]}
+ALIASED = {"mode": ["cubic"], "antialias": [0, None]}
+RESIZED = {
+    "excludes": [
+        {"mode": ["nearest"], "antialias": [1]},
+        {"mode": ["nearest"], "exclude_outside": [1]},
+        {"mode": ["linear"], "antialias": [0, None], "exclude_outside": [1]},
+    ],
+    "scales": [
+        {"of": {"mode": ["linear"]}, "forms": LINEAR},
+        {"of": ALIASED, "forms": CUBIC},
+        {"of": {"mode": ["cubic"], "antialias": [1]}, "forms": PLANES},
+        {"of": {**ALIASED, "T1": INTEGERS}, "if_resized": True, "forms": [[1, ">1", ">=1", 1]]},
+    ],
+}
+FLOAT8 = [f"tensor(float8{name})" for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")]
+# Kernels of `double` are registered, and every run of them fails.
+SINGLE = {**RECURRENT, "excludes": [{"T": ["tensor(double)"]}]}
+OTHERS = ["bool", "string", "bfloat16", "double", "float", "float16"]
+OTHERS += [sign + size for sign in ("int", "uint") for size in ("2", "4", "8", "16", "32", "64")]
+CAST = [
+    {"round_mode": ["down", "nearest"]},
+    {"saturate": [0], "T2": [f"tensor({name})" for name in OTHERS]},
+]
 FIRST, ALL = {"operands": "first"}, {"operands": "all"}
 REQUIRES = {
     ("", "Affine"): GONE,
+    ("", "Cast"): {"excludes": CAST},
     ("", "Concat"): FIRST,
+    ("", "ConstantOfShape"): {"excludes": [{"T2": FLOAT8}]},
     ("", "Crop"): GONE,
     ("", "CumSum"): {"values": {"exclusive": [0, 1], "reverse": [0, 1]}},
     ("", "DynamicSlice"): GONE,
     ("", "Einsum"): FIRST,
-    ("", "GRU"): RECURRENT,
+    ("", "GRU"): SINGLE,
     ("", "ImageScaler"): GONE,
-    ("", "LSTM"): RECURRENT,
+    ("", "LRN"): {"positive": ["alpha", "beta"], "ranks": {"X": [4]}},
+    ("", "LSTM"): SINGLE,
     ("", "Loop"): ALL,
     ("", "Max"): FIRST,
     ("", "Mean"): FIRST,
@@ -64,17 +94,19 @@ REQUIRES = {
     ("", "ParametricSoftplus"): {"attributes": ["alpha", "beta"], **GONE},
     ("", "RNN"): RECURRENT,
     ("", "RegexFullMatch"): {"attributes": ["pattern"]},
-    ("", "Resize"): SCALED,
+    ("", "Resize"): RESIZED,
     ("", "ScaledTanh"): {"attributes": ["alpha", "beta"], **GONE},
     ("", "Scan"): ALL,
     ("", "SequenceConstruct"): ALL,
     ("", "Sum"): FIRST,
-    ("", "Upsample"): SCALED,
+    ("", "Upsample"): UPSAMPLED,
     ("ai.onnx.ml", "FeatureVectorizer"): {"nonempty": ["inputdimensions"]},
     ("ai.onnx.ml", "LinearClassifier"): {"nonempty": ["coefficients", "intercepts"]},
     ("ai.onnx.ml", "LinearRegressor"): {"attributes": ["coefficients"]},
     ("ai.onnx.ml", "SVMClassifier"): {"attributes": ["kernel_params"], "nonempty": ["coefficients", "rho"]},
     ("ai.onnx.ml", "SVMRegressor"): {"attributes": ["kernel_params"], "nonempty": ["coefficients", "rho"]},
+    # Its attributes are not converted with an operand of `float16`.
+    ("ai.onnx.ml", "TreeEnsemble"): {"excludes": [{"T": ["tensor(float16)"]}]},
     ("ai.onnx.ml", "Scaler"): {"nonempty": ["offset", "scale"]},
     ("com.microsoft", "FusedGemm"): {"attributes": ["activation"]},
 }
@@ -150,6 +182,31 @@ def greatest(is_supported, least):
     while is_supported(found + 1):
         found += 1
     return found
+
+
+def types():
+    """The types of inputs with which a model is loaded."""
+    helper, names = onnx.helper, {}
+    elems = {name.lower(): value for name, value in onnx.TensorProto.DataType.items() if value}
+    for name, value in elems.items():
+        tensor = helper.make_tensor_type_proto(value, [1])
+        names[f"tensor({name})"] = tensor
+        names[f"sparse_tensor({name})"] = helper.make_sparse_tensor_type_proto(value, [1])
+        names[f"seq(tensor({name}))"] = helper.make_sequence_type_proto(tensor)
+        for key, number in elems.items():
+            names[f"map({key}, tensor({name}))"] = helper.make_map_type_proto(number, tensor)
+    for name, proto in list(names.items()):
+        if name.startswith("map"):
+            names[f"seq({name})"] = helper.make_sequence_type_proto(proto)
+        elif not name.startswith("sparse"):
+            names[f"optional({name})"] = helper.make_optional_type_proto(proto)
+    known = []
+    for name, proto in names.items():
+        model = identity(ir_version, opset)
+        model.graph.input.append(onnx.ValueInfoProto(name="z", type=proto))
+        if loads(model):
+            known.append(name)
+    return sorted(known)
 
 
 def kernels():
@@ -242,6 +299,7 @@ target = {
     "summary": "onnxruntime on a CPU",
     "ir_version": ir_version,
     "opset": bounds,
+    "types": types(),
     # An operator without a kernel runs as its body, if the standard or the model has one.
     "expands_functions": True,
     # A kernel for the second type serves the first, between casts that the runtime inserts.

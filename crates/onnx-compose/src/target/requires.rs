@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use onnx_diag::Quoted;
 use onnx_ir::{AttrValue, Attribute, NodeId};
 use onnx_schema::Schema;
-use onnx_types::tensor::NoData;
 use serde::Deserialize;
 
 use super::Cx;
+use super::combination::Combination;
+use super::scales::ScaleForms;
 
 /// What a node of an operator needs to be loaded, beyond what the specification demands.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -21,10 +22,16 @@ pub struct Requirements {
     pub nonempty: Vec<String>,
     /// The integers that attributes may be.
     pub values: BTreeMap<String, BTreeSet<i64>>,
+    /// Attributes that may not be 0 or less.
+    pub positive: Vec<String>,
+    /// The ranks that an operand may have.
+    pub ranks: BTreeMap<String, BTreeSet<usize>>,
     /// The operands of a list that it may not leave out.
     pub operands: Option<Operands>,
-    /// The scales of axes that it may have, by its `mode`: lists of scales for all axes, in which only the numbers matter.
-    pub scales: BTreeMap<String, Vec<Vec<Option<f32>>>>,
+    /// Values that attributes and types may not have together.
+    pub excludes: Vec<Combination>,
+    /// The scales of axes that it may have.
+    pub scales: Vec<ScaleForms>,
     /// The last version of the operator set that has the operator.
     pub opset_until: Option<i64>,
 }
@@ -49,15 +56,29 @@ impl Requirements {
         let attributes = schemas.iter().flat_map(|schema| schema.attributes());
         let known: BTreeSet<&str> =
             attributes.filter_map(|attribute| onnx_schema::known_name(attribute.name)).collect();
-        let mut written = self.attributes.iter().chain(&self.nonempty).chain(self.values.keys());
+        let mut written =
+            self.attributes.iter().chain(&self.nonempty).chain(self.values.keys()).chain(&self.positive);
         if let Some(unknown) = written.find(|name| !known.contains(name.as_str())) {
             let near = onnx_schema::nearest(unknown, known.iter().copied());
             let help = near.map_or_else(String::new, |near| format!("; did you mean {}?", Quoted(near)));
             return Err(format!("{} has no attribute {}{help}", Quoted(operator), Quoted(unknown)));
         }
         let mut inputs = schemas.iter().flat_map(|schema| schema.inputs());
-        if !self.scales.is_empty() && !known.contains("mode") {
-            return Err(format!("{} has no attribute `mode`", Quoted(operator)));
+        let operands: BTreeSet<&str> = inputs.clone().map(|formal| formal.name).collect();
+        if let Some(unknown) = self.ranks.keys().find(|name| !operands.contains(name.as_str())) {
+            return Err(format!("{} has no operand {}", Quoted(operator), Quoted(unknown)));
+        }
+        let combinations = self.excludes.iter().chain(self.scales.iter().map(|forms| &forms.of));
+        let variables: BTreeSet<&str> =
+            schemas.iter().flat_map(Schema::constraints).map(|constraint| constraint.variable).collect();
+        let mut keys = combinations.flat_map(BTreeMap::keys);
+        if let Some(unknown) =
+            keys.find(|key| !known.contains(key.as_str()) && !variables.contains(key.as_str()))
+        {
+            let near = onnx_schema::nearest(unknown, known.iter().chain(&variables).copied());
+            let help = near.map_or_else(String::new, |near| format!("; did you mean {}?", Quoted(near)));
+            let unknown = Quoted(unknown);
+            return Err(format!("{} has no attribute or variable {unknown}{help}", Quoted(operator)));
         }
         if self.operands.is_some() && !inputs.any(|formal| formal.is_variadic()) {
             return Err(format!("{} has no list of operands", Quoted(operator)));
@@ -77,59 +98,9 @@ impl Cx<'_> {
         self.removed(requires, name)
             .or_else(|| self.attribute_unmet(requires, name))
             .or_else(|| self.operand_unmet(requires.operands?, name, schema?))
+            .or_else(|| self.rank_unmet(requires, name, schema?))
+            .or_else(|| self.combination_excluded(requires, name, schema?))
             .or_else(|| self.scales_unmet(requires, name, schema?))
-    }
-
-    /// Scales that are constant are compared when a model is loaded, others when it runs.
-    fn scales_unmet(&self, requires: &Requirements, name: &str, schema: &Schema) -> Option<String> {
-        let mode = match self.attribute(self.node, "mode") {
-            Some(mode) => mode.as_str()?,
-            None => "nearest",
-        };
-        let allowed = requires.scales.get(mode)?;
-        let scales = self.scales(schema).filter(|scales| !scales.is_empty())?;
-        let fits = |pattern: &Vec<Option<f32>>| {
-            pattern.len() == scales.len()
-                && pattern
-                    .iter()
-                    .zip(&scales)
-                    .all(|(wanted, scale)| wanted.is_none_or(|wanted| wanted == *scale))
-        };
-        if allowed.iter().any(fits) {
-            return None;
-        }
-        let shown = |pattern: &Vec<Option<f32>>| {
-            let scales =
-                pattern.iter().map(|scale| scale.map_or_else(|| "*".to_owned(), |scale| scale.to_string()));
-            format!("[{}]", scales.collect::<Vec<_>>().join(", "))
-        };
-        let found = shown(&scales.into_iter().map(Some).collect());
-        let all = allowed.iter().map(shown).collect::<Vec<_>>().join(" or ");
-        Some(format!("no {name} with mode {mode} and scales {found}, only {all}"))
-    }
-
-    /// The constant scales of all axes.
-    fn scales(&self, schema: &Schema) -> Option<Vec<f32>> {
-        let record = self.model.node(self.node);
-        if let Some(scales) = self.attribute(self.node, "scales") {
-            return Some(scales.as_floats()?.to_vec());
-        }
-        let index = schema.inputs().iter().position(|formal| formal.name == "scales")?;
-        let value = record.input(index)?;
-        let of_node =
-            self.model.value(value).producer().and_then(|node| self.model.node(node).constant_tensor());
-        let tensor = of_node.or_else(|| self.model.constant_tensor(value).cloned())?;
-        #[allow(clippy::cast_possible_truncation, reason = "scales have the type float")]
-        let found: Vec<f32> = tensor.iter_f64(&NoData).ok()?.map(|scale| scale as f32).collect();
-        let Some(axes) = self.attribute(self.node, "axes") else { return Some(found) };
-        let ty = self.types.type_of(self.model, record.input(0)?)?;
-        let rank = ty.shape()?.dims().len();
-        let mut scales = vec![1.0; rank];
-        for (&axis, scale) in axes.as_ints()?.iter().zip(found) {
-            let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
-            *scales.get_mut(usize::try_from(axis).ok()?)? = scale;
-        }
-        Some(scales)
     }
 
     fn removed(&self, requires: &Requirements, name: &str) -> Option<String> {
@@ -148,11 +119,32 @@ impl Cx<'_> {
         {
             return Some(format!("no {name} without elements of attribute {}", Quoted(empty)));
         }
+        let not_positive = requires.positive.iter().find_map(|attribute| {
+            let found = match value(attribute)? {
+                AttrValue::Float(found) => *found,
+                _ => return None,
+            };
+            (found <= 0.0).then(|| format!("no {name} with {} = {found}, only above 0", Quoted(attribute)))
+        });
+        if not_positive.is_some() {
+            return not_positive;
+        }
         requires.values.iter().find_map(|(attribute, allowed)| {
             let found = self.attribute(self.node, attribute)?.as_int()?;
             let all: Vec<String> = allowed.iter().map(i64::to_string).collect();
             let (attribute, all) = (Quoted(attribute), all.join(" or "));
             (!allowed.contains(&found)).then(|| format!("no {name} with {attribute} = {found}, only {all}"))
+        })
+    }
+
+    fn rank_unmet(&self, requires: &Requirements, name: &str, schema: &Schema) -> Option<String> {
+        requires.ranks.iter().find_map(|(operand, allowed)| {
+            let index = schema.inputs().iter().position(|formal| formal.name == operand)?;
+            let ty = self.types.type_of(self.model, self.model.node(self.node).input(index)?)?;
+            let rank = ty.shape()?.rank();
+            let all: Vec<String> = allowed.iter().map(usize::to_string).collect();
+            let (operand, all) = (Quoted(operand), all.join(" or "));
+            (!allowed.contains(&rank)).then(|| format!("no {name} with {operand} of rank {rank}, only {all}"))
         })
     }
 

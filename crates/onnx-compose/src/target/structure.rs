@@ -60,6 +60,32 @@ pub(super) fn of_interface(model: &Model, target: &Target, places: &Places<'_>, 
     }
 }
 
+/// Inputs of the main graph with a type that the runtime does not know, whether something uses them or not.
+pub(super) fn of_types(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
+    if target.types.is_empty() {
+        return;
+    }
+    for &value in model.graph(model.main_graph()).inputs() {
+        let unknown = model.value(value).ty().and_then(spelled).filter(|ty| !target.types.contains(ty));
+        if let Some(ty) = unknown {
+            target.lacks(places.definition(value), &format!("has no values of the type {ty}"), sink);
+        }
+    }
+}
+
+/// A type without shapes, as the specification writes it; `None` if a part of it is missing.
+fn spelled(ty: &Type) -> Option<String> {
+    let elem = |elem: ElemType| (elem != ElemType::Undefined).then_some(elem);
+    Some(match &ty.kind {
+        TypeKind::Tensor(tensor) => format!("tensor({})", elem(tensor.elem)?),
+        TypeKind::SparseTensor(tensor) => format!("sparse_tensor({})", elem(tensor.elem)?),
+        TypeKind::Sequence(of) => format!("seq({})", spelled(of.as_deref()?)?),
+        TypeKind::Optional(of) => format!("optional({})", spelled(of.as_deref()?)?),
+        TypeKind::Map { key, value } => format!("map({}, {})", elem(*key)?, spelled(value.as_deref()?)?),
+        _ => return None,
+    })
+}
+
 /// A main graph without outputs and nodes. Constants are not nodes any more when it is loaded.
 pub(super) fn of_empty(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
     let main = model.main_graph();
