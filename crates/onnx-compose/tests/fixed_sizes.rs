@@ -388,6 +388,7 @@ fn a_node_that_fixes_a_size_may_be_of_simplification() {
         found.lines().all(|line| line.contains("if `simplify` has changed the model, free the size")),
         "{found}"
     );
+    assert!(!found.contains("choose a size"), "{found}");
 }
 
 /// Each of several sizes that are freed in one change is that of other inputs until it is freed.

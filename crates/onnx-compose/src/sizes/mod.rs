@@ -226,6 +226,7 @@ impl FixedSize {
     /// Reports the reasons.
     pub(crate) fn report(fixed: &[Self], model: &Model, sink: &mut Sink) {
         let places = Places::new(model);
+        let is_limited = fixed.iter().any(Self::is_limit);
         for reason in fixed {
             let node = reason.node.filter(|&node| model.get_node(node).is_some());
             let value = reason.value.filter(|&value| model.get_value(value).is_some());
@@ -235,12 +236,18 @@ impl FixedSize {
                 (None, None) => Locus::model(),
             };
             let found = Diagnostic::new(&SIZE_IS_FIXED, locus, reason.to_string());
-            sink.report(found.help(reason.advice(model)));
+            sink.report(found.help(reason.advice(model, is_limited)));
         }
     }
 
+    /// Whether it is a condition that other sizes meet.
+    fn is_limit(&self) -> bool {
+        let has = |relation| self.reason.contains(relation);
+        self.reason.starts_with("requires ") && [" <= ", " >= ", " < ", " > "].into_iter().any(has)
+    }
+
     /// What can be done about the reason.
-    fn advice(&self, model: &Model) -> &'static str {
+    fn advice(&self, model: &Model, is_limited: bool) -> &'static str {
         let value = self.value.filter(|&value| model.get_value(value).is_some());
         let is_input = |value: ValueId| matches!(model.value(value).def(), Def::Input { .. });
         match value {
@@ -258,10 +265,13 @@ impl FixedSize {
             Some(value) if is_input(value) => {
                 "free the sizes of both inputs together, or export the model with the size as a variable"
             }
+            _ if is_limited => {
+                "choose a size that the node allows, or export the model with this size as a variable"
+            }
             // `simplify` merges and removes nodes that do nothing for the old size.
             _ => {
-                "choose a size that the node allows, or export the model with this size as a variable; if `simplify` has changed the \
-                 model, free the size in the file before that, or by `--set` of `simplify`"
+                "if `simplify` has changed the model, free the size in the file before that, or by `--set` of `simplify` on it; otherwise \
+                 export the model with this size as a variable, or keep the size"
             }
         }
     }
