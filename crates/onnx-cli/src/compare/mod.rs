@@ -1,6 +1,7 @@
 //! `onnx compare`: runs two models on the same inputs and compares their outputs.
 
 mod args;
+mod cause;
 mod engine;
 mod pairing;
 mod quantized;
@@ -26,6 +27,7 @@ use crate::run::{
 };
 use crate::weights::generate_stripped;
 
+use cause::Weights;
 use pairing::{Paired, Unmatched};
 
 pub(crate) use args::{CompareArgs, ToleranceArgs};
@@ -50,6 +52,8 @@ struct Models<'a> {
     common: bool,
     /// The values of the second model that have other names in the first one.
     paired: Paired,
+    /// Which weights both models have.
+    weights: Weights,
     /// The inputs of the second model that no value of the first one belongs to.
     unmatched: Unmatched,
 }
@@ -126,6 +130,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         options,
         common: args.common,
         paired,
+        weights: Weights::default(),
         unmatched,
     };
     let runs = models.runs(args, &sets, &progress)?;
@@ -234,6 +239,13 @@ fn declared(a: &Loaded, inference: &Inference, b: &Loaded) -> Vec<(Symbol, i64)>
 }
 
 impl Models<'_> {
+    const fn loaded(&self, side: Side) -> &Loaded {
+        match side {
+            Side::A => self.a,
+            Side::B => self.b,
+        }
+    }
+
     /// Whether all runs that compare anything agree. A model that runs where the other one does not differs from it.
     fn judge(&self, runs: &[Run]) -> Verdict {
         let of_run = |run: &Run| match &run.result {

@@ -219,7 +219,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The pairs of results of nodes that read the same weights, or whose operands correspond: values that are paired or have one
+    /// The pairs of results of nodes that read the same weights, that compute the same from the inputs, or whose operands correspond: values that are paired or have one
     /// name, and constants, of which those that are integers, such as indices and axes, are equal. A node that is like another
     /// one but reads another axis is none of them.
     fn of_equal_operands(&self, corresponding: CorrespondingValues) -> Vec<(ValueId, ValueId)> {
@@ -228,6 +228,8 @@ impl Search<'_> {
             corresponding.by_structure.into_iter().map(|(one, two)| (two, one)).collect();
         let anchors: HashMap<ValueId, ValueId> =
             corresponding.by_weights.into_iter().map(|(one, two)| (two, one)).collect();
+        let forms: HashMap<ValueId, ValueId> =
+            corresponding.by_form.into_iter().map(|(one, two)| (two, one)).collect();
         let mut paired: HashMap<ValueId, ValueId> = HashMap::new();
         let given: HashMap<ValueId, &str> =
             self.given.iter().map(|(value, name)| (*value, name.as_str())).collect();
@@ -258,7 +260,9 @@ impl Search<'_> {
                     })
                 };
                 let by_structure = || candidates.get(&two).copied().filter(are_equal);
-                let Some(one) = anchors.get(&two).copied().or_else(by_structure) else { continue };
+                let by_form = || forms.get(&two).copied();
+                let one = anchors.get(&two).copied().or_else(by_structure).or_else(by_form);
+                let Some(one) = one else { continue };
                 paired.insert(two, one);
                 found.push((one, two));
             }

@@ -9,7 +9,7 @@ use onnx_select::{Element, Selectors};
 use onnx_types::ElemType;
 use serde_json::{Value as Json, json};
 
-use super::{Models, Run, Verdict, table, title};
+use super::{Models, Run, Verdict, cause, table, title};
 use crate::exit::Failure;
 use crate::json::JsonText;
 use crate::output::{BAD, DIM, GOOD, HEADING, KEY, WARN, paint, shown};
@@ -46,6 +46,10 @@ pub(super) fn text(models: &Models<'_>, runs: &[Run], verdict: Verdict) -> Resul
         let ulps = if tolerance.ulps > 0 { format!(", or {} ulps", tolerance.ulps) } else { String::new() };
         let (atol, rtol) = (tolerance.atol, tolerance.rtol);
         writeln!(text, "{}", paint(DIM, format!("{elem}: |a - b| <= {atol:e} + {rtol:e} * |b|{ulps}")))?;
+    }
+    let is_asked = verdict == Verdict::Differ && models.options.inner;
+    if is_asked && let Some(found) = models.weights.summary(models)? {
+        writeln!(text, "{}", paint(WARN, found))?;
     }
     match verdict {
         Verdict::Agree => {
@@ -147,10 +151,23 @@ fn rest(text: &mut String, models: &Models<'_>, comparison: &Comparison) -> Resu
                 true => ", although the outputs stay within the tolerance",
                 false => "",
             };
-            // Where nothing in front of an output was compared, the node of the output says little.
+            let nodes = cause::uncompared(&models.b.model, comparison, compared);
+            let node = origin(models, compared);
             let what = if count == 0 { "only outputs are compared: they" } else { "inner values" };
-            writeln!(text, "  {what} diverge after the node {}{despite}:", origin(models, compared))?;
+            // Where nothing in front of a value was compared, its node says little.
+            let others = match nodes.len() {
+                0 | 1 => String::new(),
+                2 => ", or the node before it, whose result is not compared".to_owned(),
+                many => {
+                    let others = grouped(many.saturating_sub(1) as u64);
+                    format!(", or one of {others} nodes before it, whose results are not compared")
+                }
+            };
+            writeln!(text, "  {what} diverge after the node {node}{others}{despite}:")?;
             line(text, compared)?;
+            for found in models.weights.about(models, &nodes, compared.node_in_a)? {
+                writeln!(text, "    {}", paint(WARN, found))?;
+            }
         }
     }
     Ok(())

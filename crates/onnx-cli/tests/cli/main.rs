@@ -10,6 +10,7 @@
 mod adversary;
 mod check;
 mod compare;
+mod compare_causes;
 mod convert;
 mod cost;
 mod diff;

@@ -3,6 +3,7 @@
 mod anchors;
 mod compare;
 mod elements;
+mod forms;
 mod interface;
 mod matching;
 mod model;
@@ -367,6 +368,9 @@ pub struct CorrespondingValues {
     pub by_structure: Vec<(ValueId, ValueId)>,
     /// Those of nodes that are the only ones of their models with an operator and the elements of its weights.
     pub by_weights: Vec<(ValueId, ValueId)>,
+    /// Those of nodes that are the only ones of their models that compute the same from the inputs, if weights of one type and shape
+    /// are taken for equal.
+    pub by_form: Vec<(ValueId, ValueId)>,
 }
 
 /// The values of two models that correspond; see [`diff`].
@@ -402,6 +406,7 @@ impl Matched<'_> {
         CorrespondingValues {
             by_structure: nodes.flat_map(outputs).collect(),
             by_weights: anchors::anchors(self.a, self.b).into_iter().flat_map(outputs).collect(),
+            by_form: forms::forms(self.a, self.b, &self.border.ports).into_iter().flat_map(outputs).collect(),
         }
     }
 }
