@@ -26,6 +26,8 @@ pub(crate) struct Batch {
     format: ReportFormat,
     /// The directory of the outputs.
     directory: Option<String>,
+    /// The second of two models, if nothing is written.
+    unwritten: Option<String>,
 }
 
 /// Where the output is named in a command line.
@@ -39,10 +41,7 @@ struct OutputWord {
 
 impl OutputWord {
     fn of(words: &[String]) -> Option<Self> {
-        // `-opset` is not an output `pset`.
-        let command = command_of(words);
-        let is_dashed = |word: &str| command.as_ref().is_some_and(|command| dashed(command, word).is_some());
-        words.iter().enumerate().filter(|(_, word)| !is_dashed(word)).find_map(|(at, word)| {
+        words.iter().enumerate().find_map(|(at, word)| {
             if word == "-o" || word == "--output" {
                 let value = words.get(at + 1)?.clone();
                 return Some(Self { at: at + 1, prefix: "", value });
@@ -59,6 +58,11 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
     let words: Vec<String> =
         arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
     let (command, files) = positions(&words)?;
+    let spelled = command_of(&words)?;
+    if words.iter().any(|word| dashed(&spelled, word).is_some()) {
+        // The words are not what they seem: the parser says so.
+        return None;
+    }
     let paths: Vec<PathBuf> = files.iter().filter_map(|&at| words.get(at)).map(PathBuf::from).collect();
     let has_directory = paths.iter().any(|path| path.is_dir());
     let output = OutputWord::of(&words);
@@ -87,31 +91,48 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
     let format = format(&words);
     let is_in_place = words.iter().any(|word| word == "--in-place");
     let only_reports = words.iter().any(|word| word == "--dry-run") || format.is_some();
-    let has_two = paths.len() == 2;
-    if output.is_none() && !is_in_place && !only_reports && !has_directory && has_two {
-        // The second file is meant as the output: the error says how to write it.
-        return None;
-    }
-    if output.is_some() && !into_directory && !has_directory {
-        // Two files and one output: the error is about the second file.
-        return Some(Err(Failure::new("several models cannot be written to one file")
-            .help("write them to a directory: `-o DIR/`; `onnx merge` joins models")));
+    if let Some(failure) = one_file_for_all(&words).filter(|_| has_several || has_directory) {
+        return Some(Err(failure));
     }
     if let Some(output) = output.as_ref().filter(|output| !is_directory(&output.value)) {
-        return Some(Err(Failure::new(format_args!("`{}` is not a directory", shown(&output.value)))
-            .help("end the name with a slash, so that it is made: `-o DIR/`")));
+        return Some(Err(no_directory(&output.value, has_directory)));
     }
     let is_report = output.is_none() && !is_in_place;
     let has_table = table::has_table(&command);
     let default = if is_report && has_table { ReportFormat::Table } else { ReportFormat::Text };
     let format = format.unwrap_or(default);
+    // The second of two files may be meant as the output.
+    let second = words.get(*files.get(1).unwrap_or(&0)).filter(|_| paths.len() == 2 && !has_directory);
+    let unwritten = second.filter(|_| is_report && !only_reports).cloned();
     Some(lines(&words, &files, &paths, output.as_ref()).map(|mut lines| {
         if command == "infer" && format.is_table() {
             // The table counts what is unknown.
             lines.iter_mut().for_each(|(_, line)| line.push("--unknown".to_owned()));
         }
-        Batch { command, lines, format, directory: output.map(|output| output.value) }
+        Batch { command, lines, format, directory: output.map(|output| output.value), unwritten }
     }))
+}
+
+/// The failure to write several models to a name that is not that of a directory.
+fn no_directory(output: &str, has_directory: bool) -> Failure {
+    if !has_directory {
+        // Two files and one output: the error is about the second file.
+        return Failure::new("several models cannot be written to one file")
+            .help("write them to a directory: `-o DIR/`; `onnx merge` joins models");
+    }
+    Failure::new(format_args!("`{}` is not a directory", shown(output)))
+        .help("end the name with a slash, so that it is made: `-o DIR/`")
+}
+
+/// Refuses an option whose file would be written for each model, and have what is about the last one.
+fn one_file_for_all(words: &[String]) -> Option<Failure> {
+    const FILES: [&str; 2] = ["--journal", "--save-ranges"];
+    let is = |word: &str, option: &str| {
+        word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    let option = FILES.into_iter().find(|&option| words.iter().any(|word| is(word, option)))?;
+    let failure = Failure::new(format_args!("`{option}` is one file, and there are several models"));
+    Some(failure.help("run the command on one model at a time"))
 }
 
 /// Whether a name is meant as that of a directory: one with the extension of a model needs a slash.
@@ -193,6 +214,16 @@ impl Batch {
             Ok((name.as_str(), Cli::from_arg_matches(&matches)?))
         });
         parsed.collect()
+    }
+
+    /// Says how to write the models, if the second one may be meant as an output.
+    pub(crate) fn explain(&self, out: &Out) {
+        if let Some(second) = &self.unwritten {
+            out.remark(&format!(
+                "nothing is written: `-o DIR/` writes both models into a directory, `-o {}` the first one in the place of the second",
+                shown(second)
+            ));
+        }
     }
 
     /// Makes the directories of the outputs.

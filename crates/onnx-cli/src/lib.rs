@@ -172,6 +172,7 @@ fn several(batch: Result<batch::Batch, exit::Failure>, arguments: &[OsString]) -
     let checked =
         checked.and_then(|()| if first.command.is_dry_run() { Ok(()) } else { batch.make_directories() });
     let result = checked.and_then(|()| batch::run(parsed, &mut out, dispatch));
+    batch.explain(&out);
     ended(result, out)
 }
 
@@ -186,7 +187,13 @@ fn ended(result: Result<Outcome, exit::Failure>, mut out: Out) -> Outcome {
     out.finish(outcome)
 }
 
+/// Runs a command; a warning that the user denies makes it fail.
 fn dispatch(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
+    let outcome = run_command(cli, out)?;
+    Ok(outcome.max(if out.take_denied() { Outcome::Findings } else { Outcome::Fine }))
+}
+
+fn run_command(cli: Cli, out: &mut Out) -> Result<Outcome, exit::Failure> {
     match cli.command {
         Command::Check(args) => check::run(&args, out),
         Command::Info(args) => info::run(&args, out),

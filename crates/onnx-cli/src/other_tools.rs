@@ -41,6 +41,10 @@ pub(crate) const OTHER_TOOLS: &[Spelling] = &[
     Spelling::new("compare", "--tolerance", "--atol {}"),
     Spelling::new("extract", "--input-names", "--inputs {}"),
     Spelling::new("extract", "--output-names", "--outputs {}"),
+    Spelling::new("extract", "--input_names", "--inputs {}"),
+    Spelling::new("extract", "--output_names", "--outputs {}"),
+    Spelling::new("draw", "--only", "--at {}"),
+    Spelling::new("print", "--only", "--at {}"),
     Spelling::new("convert", "--opset-version", "--opset {}"),
     Spelling::new("convert", "--target-opset", "--opset {}"),
     Spelling::new("convert", "--to-opset", "--opset {}"),
@@ -155,6 +159,11 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("", "--overwrite-input-shape", SHAPES),
     ("", "--override-input-shape", SHAPES),
     ("", "--input-shape", SHAPES),
+    ("", "--fp16", "`onnx convert IN --float16 -o OUT`"),
+    ("", "--half", "`onnx convert IN --float16 -o OUT`"),
+    ("edit", "--set-batch", SIZES),
+    ("edit", "--batch", SIZES),
+    ("edit", "--batch-size", SIZES),
     ("infer", "--data-prop", "leave it out: elements of constants are always followed"),
     ("weights", "--top", "`--sort size`, and `head`"),
     (
@@ -174,6 +183,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+const SIZES: &str = "`--set batch=4` for a variable, or `--set 'x[0]=batch'` to free an axis of an input";
 const SHAPES: &str = "`--set batch=1` for a variable, or `--set 'x[0]=1'` for an axis of an input";
 
 /// Passes of other tools, with the pass that does the same.
@@ -342,9 +352,8 @@ fn of_weight(word: &str, words: &[String]) -> Option<Failure> {
 /// `convert --to fp16`: the name of a type is not that of a format.
 fn of_value(argument: &str, value: &str, words: &[String]) -> Option<Failure> {
     let is_print = argument.starts_with("--to ") && words.iter().any(|word| word == "print");
-    if is_print && ["svg", "png", "html", "pdf"].contains(&value) {
-        let message = format!("`onnx print` writes text, and `{value}` is a picture or a page");
-        return Some(Failure::new(message).help("write `onnx draw IN -o OUT.svg`, `OUT.png` or `OUT.html`"));
+    if let Some(failure) = no_text(value).filter(|_| is_print) {
+        return Some(failure);
     }
     if !argument.starts_with("--to ") || !words.iter().any(|word| word == "convert") {
         return None;
@@ -352,6 +361,13 @@ fn of_value(argument: &str, value: &str, words: &[String]) -> Option<Failure> {
     let option = number_format(value)?;
     let message = format!("`--to` is the format of the file, and `{value}` a type of numbers");
     Some(Failure::new(message).help(format!("write `{option}` instead of `--to {value}`")))
+}
+
+/// The failure to write text to a file of a format that is a picture or a page.
+pub(crate) fn no_text(format: &str) -> Option<Failure> {
+    let message = format!("`onnx print` writes text, and `{format}` is a picture or a page");
+    let help = "write `onnx draw IN -o OUT.svg`, `OUT.png` or `OUT.html`";
+    ["svg", "png", "html", "pdf"].contains(&format).then(|| Failure::new(message).help(help))
 }
 
 /// The option of `onnx convert` for a type of numbers.

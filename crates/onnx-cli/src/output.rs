@@ -5,7 +5,7 @@
 //! dropped.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::time::Instant;
@@ -92,6 +92,10 @@ pub(crate) struct Out {
     timeout: Option<Interrupt>,
     /// How many diagnostics are reported, if the user gives that.
     caps: Option<Caps>,
+    /// Warnings are errors.
+    denies_warnings: bool,
+    /// There was one.
+    is_denied: Cell<bool>,
     /// The sizes for all models, if the command is about several.
     pub(crate) shared_sizes: Option<SharedSizes>,
     /// What the command reports.
@@ -118,6 +122,8 @@ impl Out {
             start: Instant::now(),
             timeout: None,
             caps: None,
+            denies_warnings: false,
+            is_denied: Cell::new(false),
             shared_sizes: None,
             collected: Collected::new(command, format),
         }
@@ -352,8 +358,15 @@ impl Out {
         self.aside(&rendered);
     }
 
-    /// Says on standard error what the user will want to know although nothing failed.
+    /// Says on standard error what the user will want to know although nothing failed, unless the user denies warnings.
     pub(crate) fn warning(&self, message: &str, help: Option<&str>) {
+        if self.denies_warnings {
+            self.is_denied.set(true);
+            if !self.is_table() {
+                self.aside(&remark(BAD, "error", message, help));
+            }
+            return;
+        }
         if !self.quiet && !self.is_table() {
             self.aside(&remark(WARN, "warning", message, help));
         }
@@ -370,11 +383,38 @@ impl Out {
         }
     }
 
+    /// Whether warnings are errors.
+    pub(crate) const fn deny_warnings(&mut self, denies: bool) {
+        self.denies_warnings = denies;
+    }
+
+    /// Whether there was a warning that the user denies since the last question.
+    pub(crate) fn take_denied(&self) -> bool {
+        self.is_denied.take()
+    }
+
+    /// Fails if there was a warning that the user denies: nothing is written then.
+    pub(crate) fn require_no_denied(&self) -> Result<(), Failure> {
+        if !self.take_denied() {
+            return Ok(());
+        }
+        let help = "leave out `--deny warnings` to get the result in spite of it";
+        Err(Failure::because_of_findings("a warning is an error by `--deny`: nothing is written").help(help))
+    }
+
     /// Says on standard error what follows from what the user asked for.
     pub(crate) fn note(&self, message: &str, help: &str) {
         if !self.quiet && !self.is_table() {
             let style = Colours::of(Role::Severity(Severity::Note));
             self.aside(&remark(style, "note", message, Some(help)));
+        }
+    }
+
+    /// Says as [`note`](Self::note), beside a table, too.
+    pub(crate) fn remark(&self, message: &str) {
+        if !self.quiet {
+            let style = Colours::of(Role::Severity(Severity::Note));
+            self.aside(&remark(style, "note", message, None));
         }
     }
 

@@ -60,16 +60,18 @@ pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<F
     let Some((old, new)) = found else { return other_tools::explained(error, &words) };
     let help = format!("write `{}`", text_of(&line.words));
     if line.words.contains(new) && !new.starts_with('-') && old.starts_with("--") {
+        let mut words = line.words.clone();
+        if command_of(&words).is_none() {
+            words.insert(0, "info".to_owned());
+        }
+        let help = format!("write `{}`", text_of(&words));
         return Some(
             Failure::new(format_args!("the model is an argument, not an option `{old}`")).help(help),
         );
     }
-    if new.starts_with("-o ") && Path::new(old).exists() {
-        let help = format!(
-            "`-o DIR/` writes several models into a directory, and `{}` replaces `{old}`",
-            text_of(&line.words)
-        );
-        return Some(Failure::new(format_args!("`{old}` is a second model")).help(help));
+    if new.starts_with("-o ") && !Path::new(old).exists() {
+        let message = format!("`{old}` does not exist: as an output, it is `{new}` here");
+        return Some(Failure::new(message).help(help));
     }
     Some(Failure::new(format_args!("`{old}` is `{new}` here")).help(help))
 }
@@ -232,8 +234,8 @@ fn with_options(line: Line) -> Line {
 }
 
 /// Commands that change one model, or each of several; a second file is meant as the output.
-pub(crate) const WITH_OUTPUT: [&str; 8] =
-    ["convert", "simplify", "rewrite", "edit", "extract", "infer", "inline", "outline"];
+pub(crate) const WITH_OUTPUT: [&str; 9] =
+    ["convert", "quantize", "simplify", "rewrite", "edit", "extract", "infer", "inline", "outline"];
 
 /// The command of a line that changes one model, and the positions of the words that name files for it; without the command
 /// that comes after `--`.

@@ -25,8 +25,10 @@ use crate::{size, store, weights};
 
 /// Reads a number of parts, or the most bytes of one: `4`, `500MB`.
 pub(crate) fn parts(text: &str) -> Result<Parts, String> {
-    if let Ok(count) = text.parse::<usize>() {
-        return Ok(Parts::Count(count));
+    match text.parse::<usize>() {
+        Ok(0) => return Err("0 parts hold no model: write a number from 1, such as `4`".to_owned()),
+        Ok(count) => return Ok(Parts::Count(count)),
+        Err(_) => {}
     }
     size::parse(text).map(Parts::Bytes).map_err(|_| {
         format!("`{text}` is neither a number of parts nor a size of them: write `4`, or `500MB`")

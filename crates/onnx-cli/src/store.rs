@@ -146,6 +146,7 @@ fn write_model(
     progress: Progress,
     out: &mut Out,
 ) -> Result<u64, Failure> {
+    out.require_no_denied()?;
     let mut first = Some(contents(model, to)?);
     if let Some(Contents::Binary(encoded)) = &first {
         check_size(encoded, to, &progress, out)?;

@@ -103,6 +103,13 @@ const REWRITE: &[Column] = &[
 const EDIT: &[Column] =
     &[column("file", Source::File), column("bytes", Source::Bytes), column("verdict", Source::Verdict)];
 
+const QUANTIZE: &[Column] = &[
+    column("file", Source::File),
+    column("before", Source::Item("/bytes/before")),
+    column("after", Source::Item("/bytes/after")),
+    column("verdict", Source::Verdict),
+];
+
 const COMPOSE: &[Column] = &[
     column("file", Source::File),
     column("bytes", Source::Bytes),
@@ -127,6 +134,7 @@ fn columns(command: &str) -> Option<&'static [Column]> {
         "convert" => CONVERT,
         "simplify" | "rewrite" => REWRITE,
         "edit" => EDIT,
+        "quantize" => QUANTIZE,
         "extract" | "inline" | "outline" => COMPOSE,
         "hash" => HASH,
         _ => return None,
@@ -140,7 +148,7 @@ pub(crate) fn has_table(command: &str) -> bool {
 
 /// The commands that have tables.
 const COMMANDS: &str =
-    "info, cost, check, infer, convert, simplify, rewrite, edit, extract, inline, outline and hash";
+    "info, cost, check, infer, convert, quantize, simplify, rewrite, edit, extract, inline, outline and hash";
 
 /// The format of a report whose lines are sorted: only tables have lines.
 pub(crate) fn format(format: ReportFormat, sort: Option<&str>) -> ReportFormat {

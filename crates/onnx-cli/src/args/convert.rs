@@ -24,6 +24,11 @@ Examples:
 
 /// Reads `[DOMAIN=]VERSION`.
 pub(super) fn opset(text: &str) -> Result<(String, i64), String> {
+    if let Some((domain, version)) =
+        text.split_once(':').filter(|(_, version)| version.parse::<i64>().is_ok())
+    {
+        return Err(format!("a domain and its version are written `{domain}={version}`"));
+    }
     let (domain, version) = match text.contains('=') {
         true => super::opset(text)?,
         false => super::opset(&format!("={text}"))?,

@@ -49,7 +49,7 @@ pub(crate) enum QuantizedForm {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct QuantizeArgs {
-    /// The model; `-` is standard input.
+    /// The model; `-` is standard input. Also several, or directories: with `-o DIR/`, `--in-place` or `--dry-run`.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     #[command(flatten)]

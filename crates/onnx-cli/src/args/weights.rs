@@ -153,6 +153,7 @@ pub(crate) enum ListOrder {
     /// As in the model.
     Model,
     /// The largest first.
+    #[value(alias = "bytes")]
     Size,
     /// By name.
     Name,

@@ -1,6 +1,6 @@
 //! `onnx weights import`: weights from files, among them other models, or generated ones.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -47,7 +47,8 @@ pub(super) fn run(args: &ImportWeightsArgs, out: &mut Out) -> Result<Outcome, Fa
     let mut files = Files { args, loaded: &loaded, inputs, others: Vec::new() };
     let mut found = Vec::new();
     if let Some(path) = &args.weights_file {
-        found.extend(files.all(path)?);
+        let all = files.all(path)?;
+        found.extend(progress.aside(|| for_stripped(all, path, files.loaded, out))?);
     }
     for text in &args.replace {
         let one = files.of_argument(text)?;
@@ -143,6 +144,15 @@ impl Files<'_> {
         };
         let found = found.map_err(|error| match &error {
             WeightError::Named { .. } => about_data(error.into(), &other).about(&other.name),
+            WeightError::NoneStripped(first) => {
+                let of_other = weights(&other.model);
+                let help = prefix_help(first, of_other.iter().map(|weight| weight.name.as_str()));
+                let failure = Failure::from(error).about(&other.name);
+                match help {
+                    Some(help) => failure.help(help),
+                    None => failure,
+                }
+            }
             _ => Failure::from(error).about(&other.name),
         })?;
         self.inputs.append(other.files()?);
@@ -221,6 +231,54 @@ fn one_tensor(path: &Path) -> Failure {
         .help("name the weight: `--replace NAME=FILE`")
 }
 
+/// The tensors of a file that a model has weights for. Others are left out if weights of the model were stripped: what has happened to
+/// it since then can have removed some.
+fn for_stripped(
+    found: Vec<Replacement>,
+    path: &Path,
+    loaded: &Loaded,
+    out: &Out,
+) -> Result<Vec<Replacement>, Failure> {
+    let stripped = stripped_names(&loaded.model);
+    let Some(first) = stripped.first().cloned() else { return Ok(found) };
+    let stripped: HashSet<String> = stripped.into_iter().collect();
+    let all = weights(&loaded.model);
+    let all: HashMap<&str, &Tensor> =
+        all.iter().map(|weight| (weight.name.as_str(), weight.tensor)).collect();
+    let fits = |one: &Replacement| {
+        let same = |old: &&Tensor| (old.elem(), old.dims()) == (one.tensor.elem(), one.tensor.dims());
+        stripped.contains(&one.name) || all.get(one.name.as_str()).is_some_and(same)
+    };
+    let (known, others): (Vec<Replacement>, Vec<Replacement>) = found.into_iter().partition(fits);
+    let file = display_name(path);
+    if known.is_empty() {
+        let help = prefix_help(&first, others.iter().map(|one| one.name.as_str()));
+        let failure = Failure::from(WeightError::NoneStripped(first)).about(&file);
+        return Err(match help {
+            Some(help) => failure.help(help),
+            None => failure,
+        });
+    }
+    if !others.is_empty() {
+        let left = plural(others.len() as u64, "tensor");
+        out.note(
+            &format!("left out {left} of {file}: the model has no weights of these names and types"),
+            "the weights of a stripped model can be gone since then, by `simplify` for example",
+        );
+    }
+    Ok(known)
+}
+
+/// What to do if the stripped weights have a prefix since then.
+fn prefix_help<'n>(stripped: &str, mut names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let prefix = names.find_map(|name| stripped.strip_suffix(name)).filter(|prefix| !prefix.is_empty())?;
+    let prefix = shown(prefix);
+    Some(format!(
+        "the names of the model begin with `{prefix}`: import after `onnx edit MODEL --remove-prefix {prefix} -o NEW`; \
+         `onnx edit --prefix {prefix}` gives the prefix back"
+    ))
+}
+
 /// The tensors of a file.
 fn tensors(file: &Safetensors) -> Result<Vec<Replacement>, Failure> {
     let found = file.tensors()?;
@@ -249,7 +307,8 @@ fn of_archive(path: &Path, loaded: &Loaded) -> Result<Vec<Replacement>, Failure>
     let types: HashMap<&str, Type> = known.iter().map(|weight| (weight.name.as_str(), ty(weight))).collect();
     let mut archive = Archive::open(path, &loaded.execution)?;
     // Nothing is inflated of an archive with another array.
-    if let Some(unknown) = archive.names().iter().find(|name| !types.contains_key(name.as_str())) {
+    let unknown = archive.names().iter().find(|name| !types.contains_key(name.as_str()));
+    if let Some(unknown) = unknown.filter(|_| stripped_names(&loaded.model).is_empty()) {
         return Err(WeightError::NoSuchWeight(unknown.clone()).into());
     }
     let mut replacements = Vec::new();

@@ -16,13 +16,15 @@ fn folder() -> Folder {
 #[test]
 fn usages_say_that_several_models_are_possible() {
     let folder = folder();
-    for command in ["convert", "simplify", "rewrite", "edit", "extract", "infer", "inline", "outline"] {
+    for command in
+        ["convert", "quantize", "simplify", "rewrite", "edit", "extract", "infer", "inline", "outline"]
+    {
         for help in ["--help", "-h"] {
             onnx(&folder, &format!("{command} {help}")).exits(0).says("<IN>...");
         }
         onnx(&folder, &format!("man {command}")).exits(0).says("<IN>...");
     }
-    for command in ["quantize", "print", "draw", "weights strip"] {
+    for command in ["print", "draw", "weights strip"] {
         onnx(&folder, &format!("{command} --help")).exits(0).says("<IN>").lacks("<IN>...");
     }
 }

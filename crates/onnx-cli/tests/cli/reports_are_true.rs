@@ -279,6 +279,39 @@ fn small_edits_are_judged_before_they_are_written() {
     onnx(&folder, "edit out.onnx --layout x=NCL").exits(2).says("has 4 axes");
 }
 
+/// The second one may be meant as an output.
+#[test]
+fn two_models_are_reported_as_three_are() {
+    let text = "<ir_version: 8, opset_import: [\"\": 17]> g (float[n] x) => (float[n] y) { y = Relu (x) }";
+    let folder = Folder::with("in.onnxtxt", text);
+    for name in ["a", "b", "c"] {
+        onnx(&folder, &format!("convert in.onnxtxt -o {name}.onnx")).exits(0);
+    }
+    for command in [
+        "simplify",
+        "convert --opset 18",
+        "edit --set n=2",
+        "infer",
+        "inline",
+        "outline",
+        "quantize --to int8 --weights-only",
+    ] {
+        let run = onnx(&folder, &format!("{command} a.onnx b.onnx")).exits(0);
+        assert!(run.out.starts_with("file") && run.out.lines().count() == 3, "{command}\n{}", run.out);
+        run.says("nothing is written: `-o DIR/`").says("`-o b.onnx` the first one");
+        let run = onnx(&folder, &format!("{command} a.onnx b.onnx c.onnx")).exits(0);
+        assert!(run.out.starts_with("file") && run.out.lines().count() == 4, "{command}\n{}", run.out);
+        run.lacks("nothing is written");
+    }
+    onnx(&folder, "quantize --to int8 --weights-only a.onnx b.onnx -o quantized/").exits(0);
+    assert!(folder.path().join("quantized/b.onnx").exists());
+    for command in ["simplify --journal j.json", "quantize --to int8 --seed 0 --save-ranges=r.json"] {
+        onnx(&folder, &format!("{command} a.onnx b.onnx"))
+            .exits(2)
+            .says("is one file, and there are several models");
+    }
+}
+
 #[test]
 fn folders_are_tables() {
     let text = |nodes: &str| {

@@ -252,6 +252,24 @@ fn type_errors_of_a_model_are_named() {
     }
     let check = onnx(&folder, "check models/a.onnx").exits(1);
     check.says("1 error");
+    // Warnings are errors by request, of several models, too.
+    for command in [
+        "simplify models/a.onnx -o denied.onnx",
+        "-q simplify models/a.onnx -o denied.onnx",
+        "rewrite models/a.onnx --pass no-identities -o denied.onnx",
+        "convert models/a.onnx --opset 18 -o denied.onnx",
+        "simplify models -o denied/",
+    ] {
+        let run = onnx(&folder, &format!("{command} --deny warnings")).exits(1);
+        run.says("error: inference finds errors in the types of the model").says("nothing is written");
+    }
+    for file in ["denied.onnx", "denied/a.onnx"] {
+        assert!(!folder.path().join(file).exists(), "{file}");
+    }
+    let table = onnx(&folder, "simplify models --deny warnings").exits(1);
+    assert!(table.out.contains("errors in its types: `onnx check` lists them"), "{}", table.out);
+    let report = onnx(&folder, "simplify models/a.onnx --deny warnings --format json").exits(1).json();
+    assert_eq!((&report["status"], &report["exit"]), (&"findings".into(), &1.into()), "{report}");
     let table = onnx(&folder, "simplify models").exits(0);
     assert!(table.out.contains("errors in its types: `onnx check` lists them"), "{}", table.out);
     let report = onnx(&folder, "simplify models/a.onnx --format json").exits(0).json();

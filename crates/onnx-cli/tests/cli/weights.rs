@@ -96,6 +96,33 @@ fn weights_go_into_files_and_back() {
     onnx(&folder, "weights export in.onnxtxt -o other.safetensors").exits(2).says("--force");
 }
 
+/// What has happened to a stripped model can have removed weights, or given them other names.
+#[test]
+fn weights_come_back_after_a_change_of_the_stripped_model() {
+    let folder = Folder::with("in.onnxtxt", MODEL.replace(", inf, nan}", ", 2, 3}"));
+    onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
+    onnx(&folder, "weights strip in.onnx --min-elements 3 -o bare.onnx").exits(0);
+    onnx(&folder, "simplify bare.onnx -o small.onnx").exits(0);
+    onnx(&folder, "edit bare.onnx --prefix p/ -o named.onnx").exits(0);
+    for file in ["w.safetensors", "w.npz"] {
+        onnx(&folder, &format!("weights export in.onnx -o {file}")).exits(0);
+        let run = onnx(&folder, &format!("weights import small.onnx {file} -o back.onnx --force")).exits(0);
+        run.says("the model has no weights of these names and types");
+        onnx(&folder, "compare in.onnx back.onnx --rtol 0 --atol 0").exits(0);
+        // Without a stripped weight, a name that the model lacks is a mistake.
+        onnx(&folder, &format!("weights import back.onnx {file} -o bad.onnx"))
+            .exits(2)
+            .says("the model has no weight `");
+    }
+    for source in ["w.safetensors", "w.npz", "in.onnx"] {
+        onnx(&folder, &format!("weights import named.onnx {source} -o bad.onnx"))
+            .exits(2)
+            .says("it has none of the stripped weights, such as `p/")
+            .says("`onnx edit MODEL --remove-prefix p/ -o NEW`");
+    }
+    assert!(!folder.path().join("bad.onnx").exists());
+}
+
 #[test]
 fn a_stripped_model_runs_on_generated_weights() {
     let folder = Folder::with("in.onnxtxt", MODEL);
