@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{
-    AttrValue, Attribute, Constant, Def, EditError, GraphId, Model, NodeId, Position, Use, User, ValueId,
+    AttrValue, Attribute, Constant, Def, EditError, GraphId, Model, Node, NodeId, Position, Use, User,
+    ValueId,
 };
 use onnx_schema::{AttrKind, attr, domain, op};
 use onnx_types::tensor::{Tensor, TensorError};
@@ -296,12 +297,18 @@ fn remove_idle_casts(
     for node in casts {
         let record = model.node(node);
         let (Some(operand), Some(value)) = (record.input(0), record.output(0)) else { continue };
-        if !record.is(op::CAST) || !(changed.contains(&operand) || changed.contains(&value)) {
+        // The result of a cast that was added has the type that the cast makes.
+        let added = model.value(operand).producer().filter(|_| !types.contains_key(&operand));
+        let added = added.map(|maker| model.node(maker)).filter(|maker| maker.is(op::CAST));
+        if !record.is(op::CAST)
+            || !(added.is_some() || changed.contains(&operand) || changed.contains(&value))
+        {
             continue;
         }
         let code = cast_code(model, model.graph_of(value), change.to());
-        let makes_type = record.attribute(attr::TO).is_some_and(|to| *to.value() == code);
-        let is_idle = makes_type && has_type(operand) && model.graph_of(operand) == model.graph_of(value);
+        let makes = |record: &Node| record.attribute(attr::TO).is_some_and(|to| *to.value() == code);
+        let has_type = added.is_some_and(makes) || has_type(operand);
+        let is_idle = makes(record) && has_type && model.graph_of(operand) == model.graph_of(value);
         if is_idle && model.can_replace(value, operand) {
             model.replace_value(value, operand);
             model.erase_node(node)?;

@@ -8,6 +8,7 @@ mod counts;
 mod cut;
 mod functions;
 mod index;
+mod mask;
 mod not_taken;
 mod precision;
 mod range;
@@ -37,7 +38,7 @@ use self::functions::{Typed, specialize};
 pub(crate) use self::functions::{Types, collect as collect_types};
 pub(crate) use self::index::keep as keep_indices;
 pub use self::not_taken::NotTaken;
-use self::not_taken::find_versions;
+use self::not_taken::{find_versions, has_type};
 pub use self::rounding::{Half, RoundingLosses};
 pub(crate) use self::slots::Kept;
 use self::slots::Slots;
@@ -282,7 +283,8 @@ fn change(model: &mut Model, change: Change, options: &NarrowOptions<'_>) -> Res
         let Some(first) = new.first() else {
             if done.nodes == 0 {
                 let reason = NotTaken::new(model, change, &done, options);
-                return match reason.versions.is_empty() {
+                // What has the type already was converted: the rest stays as it did then.
+                return match reason.versions.is_empty() || has_type(model, change, options) {
                     true => Ok(Narrowed::nothing(reason, done)),
                     false => Err(NarrowError::NotTaken(Box::new(reason))),
                 };
@@ -365,7 +367,8 @@ fn attempt(
             interrupt.check()?;
             counters = index::keep(model, &types, &functions, &mut kept);
             interrupt.check()?;
-            let losses = constants(model, &types, half, options)?;
+            let mut losses = constants(model, &types, half, options)?;
+            mask::confirm(model, &mut losses);
             imprecise = precision::keep(model, half, &losses, &mut kept);
             interrupt.check()?;
             let ranges = range::keep(model, half, options, &losses, &mut kept);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use onnx_diag::Quoted;
 use onnx_ir::{Model, NodeId, ValueId};
-use onnx_schema::{Schema, TypeSet, domain};
+use onnx_schema::{Schema, TypeSet, domain, op};
 use onnx_shape_infer::infer;
 use onnx_types::ElemType;
 
@@ -44,6 +44,18 @@ impl NotTaken {
         versions.dedup();
         Self { half, wide: done.wide.clone(), out_of_range: done.out_of_range.clone(), versions }
     }
+}
+
+/// Whether a node takes or gives the type that others do not get.
+pub(super) fn has_type(model: &Model, change: Change, options: &NarrowOptions<'_>) -> bool {
+    let inference = infer(model, &infer_options(options));
+    let mut nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+    nodes.any(|node| {
+        let record = model.node(node);
+        let has = |value: ValueId| inference.elem(value) == Some(change.to());
+        !record.is(op::CONSTANT)
+            && record.inputs().flatten().chain(record.outputs().iter().copied().flatten()).any(has)
+    })
 }
 
 /// Finds the least version of the operators that stay for their types in which they take the narrow one.

@@ -3,6 +3,7 @@
 use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16, require_memory, reserved};
 use onnx_types::{ElemType, Interrupt};
 
+use super::mask::LIMIT;
 use crate::weights::{Reading, ReadingError};
 
 /// A format that replaces `float`.
@@ -142,7 +143,7 @@ pub(crate) fn losses(
             found.saturated += 1;
             found.worst = found.worst.filter(|worst| worst.abs() >= magnitude).or(Some(number));
             is_uniform &= *first.get_or_insert(number) == number;
-            is_limit &= magnitude >= 1e30;
+            is_limit &= magnitude >= LIMIT;
             continue;
         }
         squares += f64::from(number) * f64::from(number);

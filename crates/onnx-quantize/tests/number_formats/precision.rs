@@ -242,3 +242,92 @@ fn what_no_version_takes_is_no_reason_to_convert() {
     let error = narrow(&mut model(text), Half::Float16, &NarrowOptions::default()).unwrap_err();
     assert!(matches!(error, NarrowError::NotTaken(reason) if reason.versions.contains(&19)));
 }
+
+/// A negative number out of range is a mask where a choice follows; elsewhere its node stays.
+#[test]
+fn a_number_out_of_range_is_a_mask_only_of_scores() {
+    for (nodes, is_mask) in [
+        ("a = Add (x, low) y = Softmax (a)", true),
+        ("a = Where (c, x, low) b = Identity (a) y = LogSoftmax (b)", true),
+        ("f = Cast <to = 1> (c) m = Mul (f, low) a = Add (x, m) y = Softmax (a)", true),
+        ("a = my.A (x, low) y = Softmax (a)", true),
+        ("a = Add (x, low) e = Exp (a) y = Tanh (e)", true),
+        ("y = Add (x, low)", false),
+        ("a = Add (x, low) y = MatMul (a, w)", false),
+        ("y = Gemm (x, w, low)", false),
+        ("m = MatMul (x, w) y = Add (m, low)", false),
+        ("y = Mul (x, low)", false),
+    ] {
+        let weight = if nodes.contains("w)") || nodes.contains("w,") {
+            ", float[2,2] w = {0.5, -0.7, 0.3, 0.9}"
+        } else {
+            ""
+        };
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 21, "my": 1]> g (float[2,2] x, bool[2,2] c) => (float[2,2] y)
+            <float[2] low = {{-86636.0, -3098.0}}{weight}> {{ {nodes} }}
+            <domain: "my", opset_import: ["": 21]> A (a, b) => (c) {{ c = Add (a, b) }}"#
+        );
+        let mut changed = model(&text);
+        let done = narrow(&mut changed, Half::Float16, &NarrowOptions::default().with_run(false)).unwrap();
+        assert_is_valid(&changed);
+        let found = done.tensors.iter().any(|tensor| tensor.losses.is_mask);
+        assert_eq!(found, is_mask, "{nodes}\n{}", text_of(&changed));
+        let stays = done.wide.iter().any(|wide| wide.reason == WideReason::Range);
+        assert_eq!(stays, !is_mask, "{nodes}\n{}", text_of(&changed));
+    }
+}
+
+/// What is left is for newer versions, but the model has the type already.
+#[test]
+fn a_second_conversion_of_what_needs_a_newer_version_changes_nothing() {
+    for (version, nodes) in [
+        (12, "a = Celu (x) y = Tanh (a)"),
+        (
+            21,
+            "s = Constant <value_float = 1.0> () l = Constant <value_float = 4.0> () r = Range (s, l, s) t = Tanh (x) y = Add (t, r)",
+        ),
+        (8, "a = LeakyRelu (x) y = Selu (a)"),
+        (7, "a = Cast <to = 1> (x) y = Relu (a)"),
+        (13, "i = Cast <to = 6> (x) f = Cast <to = 1> (i) s = Constant <value_float = 1.0> () z = Constant <value_int = 0> () u = Cast <to = 2> (z)
+            q = QuantizeLinear (f, s, u) y = DequantizeLinear (q, s, u)"),
+    ] {
+        // Inputs and outputs that stay leave nothing to the last one in the first conversion, either.
+        for keep_io in if version == 13 { &[false][..] } else { &[false, true] } {
+            let text = format!(
+                r#"<ir_version: 10, opset_import: ["": {version}]> g (float[2,3] x) => (float[2,3] y) {{ {nodes} }}"#
+            );
+            let mut changed = model(&text);
+            let options = NarrowOptions::default().with_keep_io(*keep_io);
+            narrow(&mut changed, Half::Float16, &options).unwrap();
+            assert_is_valid(&changed);
+            let once = text_of(&changed);
+            narrow(&mut changed, Half::Float16, &options).unwrap();
+            assert_eq!(text_of(&changed), once, "{version} {keep_io}");
+        }
+    }
+}
+
+/// A cast that is added and one of the model do not make the same type twice.
+#[test]
+fn a_model_has_its_casts_again() {
+    for nodes in [
+        "a = Cast <to = 1> (x) y = Relu (a)",
+        "a = Cast <to = 1> (x) r = Relu (a) y = Cast <to = 1> (r)",
+        "i = Identity (x) a = Cast <to = 1> (i) y = Relu (a)",
+    ] {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 21]> g (float16[2,4] x) => (float[2,4] a, float[2,4] y) {{ {nodes} }}"#
+        );
+        for keep_io in [false, true] {
+            let mut changed = model(&text);
+            let options = NarrowOptions::default().with_keep_io(keep_io).with_run(false);
+            narrow(&mut changed, Half::Float16, &options).unwrap();
+            widen(&mut changed, &options).unwrap();
+            assert_is_valid(&changed);
+            let nodes = changed.nodes(changed.main_graph());
+            let casts = nodes.filter(|&node| changed.str(changed.node(node).op()) == "Cast").count();
+            assert!(casts <= 1, "{}", text_of(&changed));
+        }
+    }
+}

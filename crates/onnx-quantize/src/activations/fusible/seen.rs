@@ -45,7 +45,7 @@ impl Seen {
     }
 
     /// The nodes that use a value, or its copies by nodes that a predicate chooses.
-    pub(super) fn users(
+    pub(crate) fn users(
         &self,
         model: &Model,
         value: ValueId,
