@@ -302,7 +302,7 @@ fn warn_of_nothing(
     (reason, to, args): (Option<Unquantized>, ElemType, &QuantizeArgs),
     out: &Out,
 ) {
-    if let Some(reason) = reason.filter(|_| report.stay.is_empty()) {
+    if let Some(reason) = reason.filter(|_| report.stay.iter().all(|row| row.2 == StayReason::OtherType)) {
         out.warning(&format!("no node is quantized: {reason}"), Some(help_with(reason)));
         return;
     }

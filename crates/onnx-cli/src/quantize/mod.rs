@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use onnx_codec::ReadMode;
 use onnx_ir::{Callee, Model, NodeId};
 use onnx_quantize::{
-    BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, QuantizeError, Samples, Unquantized,
-    WeightOptions, WeightReport, measure_on, quantize_blocks, quantize_dynamic, quantize_weights,
-    weight_bytes,
+    BlockOptions, DynamicOptions, Effect, Granularity, MeasureOptions, NoScale, QuantizeError, Samples,
+    Unquantized, WeightOptions, WeightReport, measure_on, quantize_blocks, quantize_dynamic,
+    quantize_weights, weight_bytes,
 };
 use onnx_schema::Registry;
 use onnx_types::tensor::DataSource;
@@ -418,8 +418,7 @@ fn without_products(loaded: &Loaded) -> (String, String) {
         }
     }
     let found: Vec<String> = counts.iter().map(|(name, count)| format!("{count} `{name}`")).collect();
-    let help =
-        "without `--form operator` and `--target`, weights of `Conv`, `Gemm` and `Gather` are quantized, too";
+    let help = "without `--form operator` and `--target`, weights of `Conv` and `Gather` are quantized, too";
     match found.is_empty() {
         true => ("no operator with a weight".to_owned(), help.to_owned()),
         false => (format!("{} without one", found.join(", ")), help.to_owned()),
@@ -431,13 +430,16 @@ fn warn_of_nothing(done: &Done, to: ElemType, args: &QuantizeArgs, loaded: &Load
     let report = &done.report;
     let (reason, help) = match (report.weights.is_empty(), done.reason) {
         (false, _) => ("the budget keeps all of them".to_owned(), help_with_budget(args, to, false)),
-        (true, _) if !report.stay.is_empty() => {
-            ("they get no scale".to_owned(), "the reasons are listed".to_owned())
-        }
         (true, Some(reason)) => (reason.to_string(), help_with(reason).to_owned()),
+        (true, _) if !report.stay.is_empty() => {
+            let has_no_scale = |row: &(String, NoScale)| !matches!(row.1, NoScale::Form | NoScale::OtherType);
+            let what =
+                if report.stay.iter().all(has_no_scale) { "they get no scale" } else { "all of them stay" };
+            (what.to_owned(), "the reasons are listed".to_owned())
+        }
         (true, None) if args.form == QuantizedForm::Operator => {
             let (others, help) = without_products(loaded);
-            let what = "`MatMulNBits` takes the place of `MatMul` with a constant matrix as second operand";
+            let what = "`MatMulNBits` takes the place of `MatMul` and `Gemm` with a constant matrix as second operand";
             (format!("{what}, and the model has {others}"), help)
         }
         (true, None) => (
@@ -447,6 +449,37 @@ fn warn_of_nothing(done: &Done, to: ElemType, args: &QuantizeArgs, loaded: &Load
         ),
     };
     out.warning(&format!("no weight is quantized: {reason}"), Some(&help));
+}
+
+/// Lists the weights that stay; those of one reason are counted if there are more than a few, and listed for `-v`.
+fn describe_staying(report: &WeightReport, out: &Out) {
+    const FEW: usize = 4;
+    let mut rows: Vec<(NoScale, Vec<&str>)> = Vec::new();
+    for (name, reason) in &report.stay {
+        match rows.iter_mut().find(|row| row.0 == *reason) {
+            Some(row) => row.1.push(name),
+            None => rows.push((*reason, vec![name])),
+        }
+    }
+    for (reason, names) in rows {
+        let is_few = names.len() <= FEW;
+        if let Some(first) = names.first().filter(|_| !is_few) {
+            let others = names.len() - 1;
+            out.details_of_summary(&format!(
+                "{:>9} stay  {} and {others} others: {}\n",
+                names.len(),
+                shown(first),
+                reason.text()
+            ));
+        }
+        for name in names {
+            let line = format!("stays  {}: {}", shown(name), reason.text());
+            match is_few {
+                true => out.details_of_summary(&format!("{:>9} {line}\n", "")),
+                false => out.detail(1, &line),
+            }
+        }
+    }
 }
 
 fn describe(loaded: &Loaded, done: &Done, to: ElemType, args: &QuantizeArgs, out: &Out) {
@@ -461,9 +494,7 @@ fn describe(loaded: &Loaded, done: &Done, to: ElemType, args: &QuantizeArgs, out
         grouped(done.effect.bytes.0),
         grouped(done.effect.bytes.1)
     ));
-    for (name, reason) in &done.report.stay {
-        out.details_of_summary(&format!("{:>9} stays  {}: {}\n", "", shown(name), reason.text()));
-    }
+    describe_staying(&done.report, out);
     let (old, new) = done.effect.bytes;
     if let Some(size) = args.block.filter(|_| new >= old && kept < weights.len()) {
         out.warning(

@@ -401,6 +401,12 @@ impl<'a> Work<'a> {
             });
             report.stay.push((name, output.unwrap_or_default(), reason));
         }
+        for &node in &self.candidates.others {
+            let record = model.node(node);
+            let output = record.output(0).map(|output| model.str(model.value(output).name()).to_owned());
+            let reason = stay.get(&node).copied().unwrap_or(StayReason::OtherType);
+            report.stay.push((model.str(record.op()).to_owned(), output.unwrap_or_default(), reason));
+        }
         for &value in &plan.values {
             if let Some((scale, zero)) = parameters.of(&plan, value) {
                 report.parameters.push((model.str(model.value(value).name()).to_owned(), scale, zero));

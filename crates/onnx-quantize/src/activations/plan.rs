@@ -36,6 +36,8 @@ pub(crate) struct Candidate {
 /// All nodes that could be quantized, in the order of the model.
 pub(crate) struct Candidates {
     pub(crate) all: Vec<Candidate>,
+    /// The products and convolutions that would be, if they did not compute in another type than `float`.
+    pub(crate) others: Vec<NodeId>,
 }
 
 impl Candidates {
@@ -54,12 +56,20 @@ impl Candidates {
         let mut kept = Kept::default();
         let _ = keep_indices(model, &types, &[], &mut kept);
         let is_float = |value: ValueId| types.get(&value).and_then(inner_elem) == Some(ElemType::Float);
-        let mut all = Vec::new();
+        let is_other = |value: ValueId| {
+            let elem = types.get(&value).and_then(inner_elem);
+            matches!(elem, Some(ElemType::Float16 | ElemType::Bfloat16 | ElemType::Double))
+        };
+        let (mut all, mut others) = (Vec::new(), Vec::new());
         for node in nodes_outside_functions(model).into_iter().filter(|node| !kept.contains_key(node)) {
             let record = model.node(node);
             let row = table.operator(model.str(record.op())).filter(|_| record.domain().is_empty());
             let is_standard = || matches!(model.callee(node, options.registry), Callee::Standard(_));
             let Some(row) = row.filter(|_| is_standard()) else { continue };
+            if is_product(record) && record.inputs().flatten().any(is_other) {
+                others.push(node);
+                continue;
+            }
             let bias = has_bias(record).then_some(2);
             let is_operand = |&(index, value): &(usize, Option<ValueId>)| {
                 Some(index) != bias && value.is_some_and(&is_float)
@@ -87,7 +97,7 @@ impl Candidates {
                 all.push(Candidate { node, scales: row.scales, operands: new, results, bias });
             }
         }
-        Ok(Self { all })
+        Ok(Self { all, others })
     }
 
     /// The values whose ranges matter: operands, results, and the results of activations behind them.
@@ -222,6 +232,8 @@ pub enum StayReason {
     NotTaken,
     /// The outputs would not be within the budget.
     Budget,
+    /// It computes in another type than `float`.
+    OtherType,
 }
 
 impl StayReason {
@@ -240,6 +252,7 @@ impl StayReason {
             Self::Neighbors => "it moves elements that are not quantized around it",
             Self::NotTaken => "nothing that is quantized takes its result",
             Self::Budget => "the outputs would not be within the budget",
+            Self::OtherType => "it computes in another type than float",
         }
     }
 }
@@ -355,8 +368,7 @@ fn operands(model: &Model, candidate: &Candidate) -> Vec<ValueId> {
 }
 
 /// Whether an operator is worth quantized operands, whatever its result is for.
-fn is_product(model: &Model, candidate: &Candidate) -> bool {
-    let record = model.node(candidate.node);
+fn is_product(record: &Node) -> bool {
     [op::CONV, op::CONV_TRANSPOSE, op::GEMM, op::MAT_MUL].into_iter().any(|op| record.is(op))
 }
 
@@ -389,7 +401,7 @@ impl Needed {
         let mut open_nodes = Vec::new();
         for &candidate in open {
             let is_own = candidate.scales == Scales::Own;
-            if is_own && (!options.table.results || is_product(model, candidate)) {
+            if is_own && (!options.table.results || is_product(model.node(candidate.node))) {
                 open_nodes.push(candidate);
             } else if is_own || moves_quantized(model, candidate, &available) {
                 for &result in &candidate.results {

@@ -6,16 +6,17 @@ use std::fmt;
 
 use foldhash::fast::RandomState;
 use onnx_eval::compare::Noise;
-use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetImport, Position, ValueId};
-use onnx_schema::{Registry, op};
+use onnx_ir::{AttrValue, Attribute, Callee, Model, Node, NodeId, OpsetImport, Position, ValueId};
+use onnx_schema::{Registry, attr, domain, op};
 use onnx_types::tensor::{DataSource, NoData, Tensor, filled, require_memory};
-use onnx_types::{ElemType, Execution};
+use onnx_types::{ElemType, Execution, Interrupt};
 
 use crate::edits::{
     add_constant, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
 };
 use crate::weights::{
     Format, NoScale, QuantizeError, QuantizedWeight, Reading, ReadingError, WeightReport, dense_constant,
+    of_other_types,
 };
 
 /// The domain of the operator.
@@ -72,8 +73,9 @@ impl fmt::Debug for BlockOptions<'_> {
     }
 }
 
-/// Makes `MatMulNBits` of each `MatMul` of `float` with a constant matrix. Codes are unsigned: signed types have the middle as zero. Tensors
-/// are read one at a time. The model is unchanged after an error.
+/// Makes `MatMulNBits` of each `MatMul` and `Gemm` of `float` with a constant matrix; the third operand of a `Gemm` is added behind it. A `Gemm`
+/// with factors, or whose first operand is transposed, stays. Codes are unsigned: signed types have the middle as zero. Tensors are read one
+/// at a time. The model is unchanged after an error.
 ///
 /// # Errors
 ///
@@ -84,36 +86,32 @@ pub fn quantize_blocks(
     to: ElemType,
     options: &BlockOptions<'_>,
 ) -> Result<WeightReport, QuantizeError> {
-    let (unsigned, is_signed) = match to {
-        ElemType::Uint4 => (ElemType::Uint4, false),
-        ElemType::Int4 => (ElemType::Uint4, true),
-        ElemType::Uint8 => (ElemType::Uint8, false),
-        ElemType::Int8 => (ElemType::Uint8, true),
-        _ => return Err(QuantizeError::Type(to)),
-    };
+    let (unsigned, is_signed) = codes_of(to).ok_or(QuantizeError::Type(to))?;
     let format = Format::of(unsigned).ok_or(QuantizeError::Type(to))?;
     if !options.block.is_power_of_two() || !(16..=1 << 16).contains(&options.block) {
         return Err(QuantizeError::BlockOfProduct(options.block));
     }
     let mut result = model.clone();
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
-    let mut report = WeightReport::of(Vec::new(), Vec::new());
+    let is_taken = |record: &Node| record.is(op::MAT_MUL) || record.is(op::GEMM);
+    let stay = of_other_types(model, options.except, is_taken);
+    let mut report = WeightReport::of(Vec::new(), stay);
     // Products with one weight share its blocks.
-    let mut known: HashMap<ValueId, Option<Placed>, RandomState> = HashMap::default();
+    let mut known: HashMap<(ValueId, bool), Option<Placed>, RandomState> = HashMap::default();
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         options.execution.interrupt.check()?;
-        let record = model.node(node);
-        let is_product =
-            record.is(op::MAT_MUL) && matches!(model.callee(node, options.registry), Callee::Standard(_));
-        let (Some(_), Some(b)) = (record.input(0), record.input(1)) else { continue };
-        let Some(tensor) = dense_constant(model, b).filter(|tensor| is_product && tensor.rank() == 2) else {
+        let Some(product) = Product::of(model, node, options.registry) else { continue };
+        let name = model.str(model.value(product.weight).name()).to_owned();
+        if !product.is_plain {
+            report.stay.push((name, NoScale::Form));
             continue;
-        };
-        if let Entry::Vacant(entry) = known.entry(b) {
-            let name = model.str(model.value(b).name()).to_owned();
+        }
+        if let Entry::Vacant(entry) = known.entry((product.weight, product.is_transposed)) {
             let symmetric = is_signed || options.symmetric;
             let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
-            let packed = pack(tensor, &format, options.block, symmetric, reading);
+            let Some(tensor) = dense_constant(model, product.weight) else { continue };
+            let layout = (options.block, product.is_transposed);
+            let packed = pack(tensor, &format, layout, symmetric, reading);
             let packed = match packed.map_err(|error| error.of(&name))? {
                 Some(Ok(packed)) => {
                     report.weights.push(packed.weight(name.clone(), tensor));
@@ -127,7 +125,7 @@ pub fn quantize_blocks(
             };
             entry.insert(packed);
         }
-        if let Some(Some(placed)) = known.get(&b) {
+        if let Some(Some(placed)) = known.get(&(product.weight, product.is_transposed)) {
             placed.multiply(&mut result, node)?;
         }
     }
@@ -138,6 +136,50 @@ pub fn quantize_blocks(
     }
     *model = result;
     Ok(report)
+}
+
+/// The type of the codes, and whether the middle is zero.
+const fn codes_of(to: ElemType) -> Option<(ElemType, bool)> {
+    match to {
+        ElemType::Uint4 => Some((ElemType::Uint4, false)),
+        ElemType::Int4 => Some((ElemType::Uint4, true)),
+        ElemType::Uint8 => Some((ElemType::Uint8, false)),
+        ElemType::Int8 => Some((ElemType::Uint8, true)),
+        _ => None,
+    }
+}
+
+/// A product with a constant matrix.
+struct Product {
+    weight: ValueId,
+    /// Whether the matrix has the columns in its rows.
+    is_transposed: bool,
+    /// Whether there are no factors, and the first operand is as it is.
+    is_plain: bool,
+}
+
+impl Product {
+    fn of(model: &Model, node: NodeId, registry: &Registry) -> Option<Self> {
+        /// `Add` before this version states how operands are repeated.
+        const WITH_BROADCASTING: i64 = 7;
+        let record = model.node(node);
+        let is_gemm = record.is(op::GEMM);
+        if !(is_gemm || record.is(op::MAT_MUL))
+            || !matches!(model.callee(node, registry), Callee::Standard(_))
+        {
+            return None;
+        }
+        record.input(0)?;
+        let weight = record.input(1)?;
+        dense_constant(model, weight).filter(|tensor| tensor.rank() == 2)?;
+        let is_one = |name| record.attribute(name).and_then(Attribute::as_float).unwrap_or(1.0) == 1.0;
+        let is_set = |name| record.int(name).unwrap_or(0) != 0;
+        let version = model.versions_in(record.graph()).get(domain::ONNX).unwrap_or(1);
+        let is_plain = !is_set(attr::TRANS_A)
+            && is_one(attr::ALPHA)
+            && (record.input(2).is_none() || is_one(attr::BETA) && version >= WITH_BROADCASTING);
+        Some(Self { weight, is_transposed: is_gemm && is_set(attr::TRANS_B), is_plain: !is_gemm || is_plain })
+    }
 }
 
 /// Imports the operators of onnxruntime, if the model does not.
@@ -173,13 +215,14 @@ impl Packed {
 fn pack(
     tensor: &Tensor,
     format: &Format,
-    block: usize,
+    (block, is_transposed): (usize, bool),
     symmetric: bool,
     Reading { data, interrupt }: Reading<'_>,
 ) -> Result<Option<Result<Packed, NoScale>>, ReadingError> {
     let view = tensor.view::<f32>(data)?;
     let numbers = view.to_slice()?;
-    let &[rows, columns] = tensor.dims() else { return Ok(None) };
+    let &[first, second] = tensor.dims() else { return Ok(None) };
+    let (rows, columns) = if is_transposed { (second, first) } else { (first, second) };
     let (height, width) = (rows as usize, columns as usize);
     if numbers.is_empty() {
         return Ok(None);
@@ -188,33 +231,13 @@ fn pack(
         return Ok(Some(Err(reason)));
     }
     let bits = format.elem.bits().unwrap_or(8) as usize;
-    let blocks = height.div_ceil(block);
-    let mut codes = filled(0_u8, width * blocks * block * bits / 8)?;
-    let mut scales = filled(0.0_f32, width * blocks)?;
-    let zero_bytes = (blocks * bits).div_ceil(8);
-    let mut zeros = filled(0_u8, width * zero_bytes)?;
-    require_memory::<f32>(scales.len())?;
-    let mut sums = Noise::default();
-    // Rows in their order: a walk down the columns would wait for memory at each element.
-    for (index, rows) in numbers.chunks(width * block).enumerate() {
-        interrupt.check()?;
-        let ends = ends(rows, width).into_iter();
-        let parameters: Vec<(f32, f32)> = ends.map(|ends| format.parameters(ends, symmetric)).collect();
-        for (column, &(scale, zero)) in parameters.iter().enumerate() {
-            if let Some(place) = scales.get_mut(column * blocks + index) {
-                *place = scale;
-            }
-            put(&mut zeros, column * zero_bytes * 8 + index * bits, zero as u8);
-        }
-        for (place, row) in rows.chunks(width).enumerate() {
-            for (column, (&number, &(scale, zero))) in row.iter().zip(&parameters).enumerate() {
-                let code = format.quantize(number, scale, zero);
-                sums.add(f64::from(number), f64::from((code - zero) * scale));
-                put(&mut codes, ((column * blocks + index) * block + place) * bits, code as u8);
-            }
-        }
+    let mut blocks = Blocks::new((height, width), format, block)?;
+    match is_transposed {
+        true => blocks.fill_from_columns(&numbers, height, symmetric, interrupt)?,
+        false => blocks.fill_from_rows(&numbers, width, symmetric, interrupt)?,
     }
     view.release(data);
+    let Blocks { codes, scales, zeros, zero_bytes, count, sums, .. } = blocks;
     let blob = (block * bits / 8) as i64;
     let zeros = match symmetric {
         true => None,
@@ -225,11 +248,102 @@ fn pack(
         columns,
         bits: bits as i64,
         block: block as i64,
-        codes: Tensor::from_raw(ElemType::Uint8, [columns, blocks as i64, blob], codes)?.held(data),
-        scales: Tensor::from_slice([columns, blocks as i64], &scales)?.held(data),
+        codes: Tensor::from_raw(ElemType::Uint8, [columns, count as i64, blob], codes)?.held(data),
+        scales: Tensor::from_slice([columns, count as i64], &scales)?.held(data),
         zeros,
         sums,
     })))
+}
+
+/// The blocks of the columns of a matrix.
+struct Blocks<'a> {
+    format: &'a Format,
+    /// The size of a block, and the number of blocks of a column.
+    block: usize,
+    count: usize,
+    bits: usize,
+    codes: Vec<u8>,
+    scales: Vec<f32>,
+    zeros: Vec<u8>,
+    /// The bytes of the zero points of a column.
+    zero_bytes: usize,
+    sums: Noise,
+}
+
+impl<'a> Blocks<'a> {
+    fn new((height, width): (usize, usize), format: &'a Format, block: usize) -> Result<Self, ReadingError> {
+        let bits = format.elem.bits().unwrap_or(8) as usize;
+        let count = height.div_ceil(block);
+        let codes = filled(0_u8, width * count * block * bits / 8)?;
+        let scales = filled(0.0_f32, width * count)?;
+        let zero_bytes = (count * bits).div_ceil(8);
+        let zeros = filled(0_u8, width * zero_bytes)?;
+        require_memory::<f32>(scales.len())?;
+        Ok(Self { format, block, count, bits, codes, scales, zeros, zero_bytes, sums: Noise::default() })
+    }
+
+    /// Takes the columns, one after the other.
+    fn fill_from_columns(
+        &mut self,
+        numbers: &[f32],
+        height: usize,
+        symmetric: bool,
+        interrupt: &Interrupt,
+    ) -> Result<(), ReadingError> {
+        for (column, numbers) in numbers.chunks(height).enumerate() {
+            interrupt.check()?;
+            for (index, numbers) in numbers.chunks(self.block).enumerate() {
+                let ends = numbers.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &number| {
+                    (low.min(number), high.max(number))
+                });
+                let parameters = self.format.parameters(ends, symmetric);
+                self.set_parameters((column, index), parameters);
+                for (place, &number) in numbers.iter().enumerate() {
+                    self.put((column, index, place), number, parameters);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the rows in their order: a walk down the columns would wait for memory at each element.
+    fn fill_from_rows(
+        &mut self,
+        numbers: &[f32],
+        width: usize,
+        symmetric: bool,
+        interrupt: &Interrupt,
+    ) -> Result<(), ReadingError> {
+        for (index, rows) in numbers.chunks(width * self.block).enumerate() {
+            interrupt.check()?;
+            let ends = ends(rows, width).into_iter();
+            let parameters: Vec<(f32, f32)> =
+                ends.map(|ends| self.format.parameters(ends, symmetric)).collect();
+            for (column, &parameters) in parameters.iter().enumerate() {
+                self.set_parameters((column, index), parameters);
+            }
+            for (place, row) in rows.chunks(width).enumerate() {
+                for (column, (&number, &parameters)) in row.iter().zip(&parameters).enumerate() {
+                    self.put((column, index, place), number, parameters);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_parameters(&mut self, (column, index): (usize, usize), (scale, zero): (f32, f32)) {
+        if let Some(place) = self.scales.get_mut(column * self.count + index) {
+            *place = scale;
+        }
+        put(&mut self.zeros, column * self.zero_bytes * 8 + index * self.bits, zero as u8);
+    }
+
+    fn put(&mut self, (column, index, place): (usize, usize, usize), number: f32, (scale, zero): (f32, f32)) {
+        let code = self.format.quantize(number, scale, zero);
+        self.sums.add(f64::from(number), f64::from((code - zero) * scale));
+        let at = ((column * self.count + index) * self.block + place) * self.bits;
+        put(&mut self.codes, at, code as u8);
+    }
 }
 
 /// Why some numbers get no scale.
@@ -283,14 +397,25 @@ impl Placed {
         // The result of another product that was replaced is another value by now.
         let Some(a) = model.node(node).input(0) else { return Ok(()) };
         let attributes = self.attributes.map(|(name, number)| (model.intern(name), number));
-        let old = model.node(node).output(0);
+        let (old, bias) = (model.node(node).output(0), model.node(node).input(2));
+        let name = old.filter(|_| bias.is_some()).map(|old| {
+            let name = format!("{}_product", model.str(model.value(old).name()));
+            let name = model.unused_name(&name);
+            model.str(name).to_owned()
+        });
         let mut build = model.build_at(Position::Before(node));
         let mut call =
             build.call(DOMAIN, "MatMulNBits", std::iter::once(a).chain(self.operands.iter().copied()));
         for (name, number) in attributes {
             call = call.attr(name, AttrValue::Int(number));
         }
-        let new = call.output()?;
+        let mut new = match name {
+            Some(name) => call.output_named(&name)?,
+            None => call.output()?,
+        };
+        if let Some(bias) = bias {
+            new = model.build_at(Position::Before(node)).op(op::ADD, [new, bias]).output()?;
+        }
         match old {
             Some(old) => Ok(substitute(model, node, old, new)?),
             None => Ok(model.erase_node(node)?),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Callee, Def, Model, NodeId, Position, ValueId};
+use onnx_ir::{Callee, Def, Model, Node, NodeId, Position, ValueId};
 use onnx_schema::{Registry, attr, domain, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor, require_memory, reserved};
@@ -16,7 +16,8 @@ use crate::edits::{
 };
 use crate::narrow::cast_code;
 use crate::weights::{
-    Format, Layout, NoScale, QuantizeError, QuantizedWeight, Reading, dense_constant, quantize,
+    Format, Layout, NoScale, QuantizeError, QuantizedWeight, Reading, dense_constant, of_other_types,
+    quantize,
 };
 
 /// Settings of [`quantize_dynamic`].
@@ -138,7 +139,9 @@ pub fn quantize_dynamic(
         weights: HashMap::default(),
         report: DynamicReport::default(),
     };
-    for product in products(model, options) {
+    let (products, stay) = products(model, options);
+    work.report.stay = stay;
+    for product in products {
         options.execution.interrupt.check()?;
         work.replace(&mut result, &product)?;
     }
@@ -148,8 +151,8 @@ pub fn quantize_dynamic(
     Ok(work.report)
 }
 
-/// The products and convolutions of `float` with constant weights.
-fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
+/// The products and convolutions of `float` with constant weights, and the weights of those that stay.
+fn products(model: &Model, options: &DynamicOptions<'_>) -> (Vec<Product>, Vec<(String, NoScale)>) {
     let known = InferOptions::default()
         .with_registry(options.registry)
         .with_data(options.data)
@@ -157,6 +160,8 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
     let inference = infer(model, &known);
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
     let (mut found, seen) = (Vec::new(), Seen::of(model));
+    let is_taken = |record: &Node| record.is(op::MAT_MUL) || record.is(op::GEMM) || record.is(op::CONV);
+    let mut stay = of_other_types(model, options.except, is_taken);
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         let record = model.node(node);
         let (is_matmul, is_gemm, is_conv) =
@@ -174,7 +179,9 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
         let is_float = inference.elem(activation) == Some(ElemType::Float)
             && dense_constant(model, activation).is_none();
         let is_standard = matches!(model.callee(node, options.registry), Callee::Standard(_));
-        if has_rank && is_float && is_standard && (!is_gemm || is_plain) {
+        if has_rank && is_float && is_standard && is_gemm && !is_plain {
+            stay.push((model.str(model.value(weight).name()).to_owned(), NoScale::Form));
+        } else if has_rank && is_float && is_standard {
             let has_bias = record.input(2).is_some() && !is_matmul;
             let is_transposed = is_gemm && record.int(attr::TRANS_B).unwrap_or(0) != 0;
             let rank = |value| inference.ty(value).dims().map(<[_]>::len);
@@ -187,7 +194,7 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> Vec<Product> {
             found.push(Product { node, weight, has_bias, is_conv, is_transposed, is_widened });
         }
     }
-    found
+    (found, stay)
 }
 
 struct Work<'a> {

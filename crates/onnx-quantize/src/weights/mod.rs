@@ -23,7 +23,8 @@ pub(crate) use self::format::{
 pub(crate) use self::layout::Layout;
 use crate::budget::choose;
 use crate::edits::{
-    add_constant_in, behind, erase_unused_initializers, graphs_outside_functions, write_types,
+    add_constant_in, behind, erase_unused_initializers, graphs_outside_functions, nodes_outside_functions,
+    write_types,
 };
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_on};
 use crate::narrow::is_weight;
@@ -225,6 +226,10 @@ pub enum NoScale {
     NotFinite,
     /// Its numbers are so small that `float` has no scale for them with all its bits.
     TooSmall,
+    /// It is `float16`, `bfloat16` or `double`.
+    OtherType,
+    /// The operator with quantized weights has no factors, and takes the first operand as it is.
+    Form,
 }
 
 impl NoScale {
@@ -234,6 +239,8 @@ impl NoScale {
         match self {
             Self::NotFinite => "it has numbers that are not finite",
             Self::TooSmall => "its numbers are too small for a scale",
+            Self::OtherType => "its type is not `float`",
+            Self::Form => "its product is scaled or takes its first operand transposed",
         }
     }
 }
@@ -310,7 +317,7 @@ pub fn quantize_weights(
         return Err(QuantizeError::Block);
     }
     let candidates = candidates(model, options);
-    let (mut prepared, mut stay) = (Vec::new(), Vec::new());
+    let (mut prepared, mut stay) = (Vec::new(), of_other_types(model, options.except, |_| true));
     for candidate in &candidates {
         options.execution.interrupt.check()?;
         require_version(model, candidate.graph, to, options.granularity)?;
@@ -376,8 +383,12 @@ fn within_budget(
 
 /// The tensor of a constant of `float` that no caller replaces: of an initializer, or of a `Constant` node.
 pub(crate) fn dense_constant(model: &Model, value: ValueId) -> Option<&Tensor> {
-    let tensor = if is_weight(model, value) { dense(model, value) } else { model.constant_tensor(value) };
-    tensor.filter(|tensor| tensor.elem() == ElemType::Float)
+    constant(model, value).filter(|tensor| tensor.elem() == ElemType::Float)
+}
+
+/// The tensor of a constant that no caller replaces.
+fn constant(model: &Model, value: ValueId) -> Option<&Tensor> {
+    if is_weight(model, value) { dense(model, value) } else { model.constant_tensor(value) }
 }
 
 /// The operand of an operator that is a weight: its number, the axis of output channels, and the axis that is summed over.
@@ -397,6 +408,32 @@ pub(crate) fn weight_operand(node: &Node, index: usize, rank: usize) -> Option<(
         0 if node.is(op::GATHER) && node.int(attr::AXIS).unwrap_or(0) == 0 => Some((0, last)),
         _ => None,
     }
+}
+
+/// The weights of the operators that a predicate chooses which are not `float`, and could be quantized if they were.
+pub(crate) fn of_other_types(
+    model: &Model,
+    except: &[NodeId],
+    is_taken: impl Fn(&Node) -> bool,
+) -> Vec<(String, NoScale)> {
+    let is_other = |elem: ElemType| matches!(elem, ElemType::Float16 | ElemType::Bfloat16 | ElemType::Double);
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
+        let record = model.node(node);
+        if !record.domain().is_empty() || !is_taken(record) {
+            continue;
+        }
+        for (index, value) in record.inputs().enumerate() {
+            let tensor = value.and_then(|value| Some((value, constant(model, value)?)));
+            let Some((value, tensor)) = tensor.filter(|(_, tensor)| is_other(tensor.elem())) else {
+                continue;
+            };
+            if weight_operand(record, index, tensor.rank()).is_some() && seen.insert(value) {
+                found.push((model.str(model.value(value).name()).to_owned(), NoScale::OtherType));
+            }
+        }
+    }
+    found
 }
 
 /// The weights of products, convolutions and embeddings, in the order of the model.

@@ -3,9 +3,9 @@
 use onnx_compose::Quantization;
 use onnx_ir::Model;
 use onnx_quantize::{
-    BlockOptions, DequantizeOptions, DynamicOptions, GeneratedSamples, MeasureOptions, Method, QuantizeError,
-    StaticOptions, calibrate, dequantize, measure_on, quantize_blocks, quantize_dynamic, quantize_static,
-    use_operators,
+    BlockOptions, DequantizeOptions, DynamicOptions, GeneratedSamples, MeasureOptions, Method, NoScale,
+    QuantizeError, StaticOptions, StayReason, WeightOptions, calibrate, dequantize, measure_on,
+    quantize_blocks, quantize_dynamic, quantize_static, quantize_weights, use_operators,
 };
 use onnx_schema::Registry;
 use onnx_types::ElemType;
@@ -133,13 +133,15 @@ fn inner_values_have_names_and_types() {
     }
     assert_eq!(untyped(&dynamic), Vec::<String>::new());
     let mut weights = source.clone();
-    onnx_quantize::quantize_weights(&mut weights, ElemType::Int8, &onnx_quantize::WeightOptions::default())
-        .unwrap();
+    quantize_weights(&mut weights, ElemType::Int8, &WeightOptions::default()).unwrap();
     assert_eq!(untyped(&weights), Vec::<String>::new());
     let mut blocks = source.clone();
     let registry = registry();
     quantize_blocks(&mut blocks, ElemType::Uint4, &BlockOptions::default().with_registry(&registry)).unwrap();
-    assert_eq!((untyped(&blocks), names(&blocks)), (Vec::new(), names(&source)));
+    let mut found = names(&blocks);
+    // The third operand of the `Gemm` is added for itself.
+    found.retain(|name| name != "s_product" && name != "y_product");
+    assert_eq!((untyped(&blocks), found), (Vec::new(), names(&source)));
     let table = Quantization::named("onnxruntime").unwrap();
     let settings = MeasureOptions::default();
     let samples = GeneratedSamples::new(&source, 2, &settings);
@@ -168,8 +170,91 @@ fn products_in_a_row_are_quantized() {
     let mut after = before.clone();
     let registry = registry();
     quantize_blocks(&mut after, ElemType::Uint8, &BlockOptions::default().with_registry(&registry)).unwrap();
-    assert_eq!(ops(&after), ["MatMulNBits", "MatMulNBits", "Gemm"]);
+    assert_eq!(ops(&after), ["MatMulNBits", "MatMulNBits", "MatMulNBits", "Add"]);
     assert!(snr(&before, &after, &registry) > 30.0);
+}
+
+/// A `Gemm` without factors is a product, with the third operand added behind it; others stay and are named.
+#[test]
+fn matrices_of_gemm_become_blocks() {
+    let numbers: Vec<String> =
+        (0..40 * 3).map(|index| format!("{:.3}", (f64::from(index) * 0.37).sin())).collect();
+    let registry = registry();
+    for (attributes, operands, wanted) in [
+        ("transB = 0", "x, w", &["MatMulNBits"][..]),
+        ("transB = 0", "x, w, row", &["MatMulNBits", "Add"]),
+        ("transB = 0", "x, w, column", &["MatMulNBits", "Add"]),
+        ("alpha = 1.0, beta = 1.0, transA = 0", "x, w, one", &["MatMulNBits", "Add"]),
+        ("transB = 1", "x, t, row", &["MatMulNBits", "Add"]),
+        ("transB = 1", "x, t", &["MatMulNBits"]),
+        ("beta = 0.5", "x, w", &["MatMulNBits"]),
+        ("beta = 0.5", "x, w, row", &["Gemm"]),
+        ("alpha = 0.5", "x, w", &["Gemm"]),
+        ("transA = 1", "v, w", &["Gemm"]),
+    ] {
+        let constants: String = [
+            ("w", "float[40,3] w", numbers.join(", ")),
+            ("t", "float[3,40] t", numbers.join(", ")),
+            ("row", "float[3] row", "0.5, -2, 7".to_owned()),
+            ("column", "float[4,1] column", "0.5, -2, 7, 1".to_owned()),
+            ("one", "float one", "0.5".to_owned()),
+        ]
+        .iter()
+        .filter(|(name, ..)| operands.split(", ").any(|operand| operand == *name))
+        .map(|(_, ty, numbers)| format!("{ty} = {{{numbers}}}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+        let source = model(&format!(
+            r#"<ir_version: 10, opset_import: ["": 21]> g (float[4,40] x, float[40,4] v) => (float[4,3] y) <{constants}> {{
+                y = Gemm <{attributes}> ({operands})
+            }}"#
+        ));
+        for block in [16, 32, 64] {
+            let mut result = source.clone();
+            let options = BlockOptions::default().with_block(block).with_registry(&registry);
+            let report = quantize_blocks(&mut result, ElemType::Uint8, &options).unwrap();
+            assert_eq!(ops(&result), wanted, "{attributes} {operands}");
+            let stays = wanted == ["Gemm"];
+            assert_eq!((report.weights.len(), report.stay.len()), (usize::from(!stays), usize::from(stays)));
+            assert!(report.stay.iter().all(|row| row.1 == NoScale::Form));
+            assert!(stays || snr(&source, &result, &registry) > 40.0, "{attributes} {operands} {block}");
+            assert_is_valid_in(&result, &registry);
+        }
+    }
+}
+
+fn assert_is_valid_in(result: &Model, registry: &Registry) {
+    result.verify().unwrap();
+    let options = onnx_check::CheckOptions::default().with_registry(registry);
+    let errors: Vec<_> = onnx_check::check(result, &options)
+        .diagnostics()
+        .iter()
+        .filter(|found| found.severity == onnx_diag::Severity::Error)
+        .map(|found| found.message.clone())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}\n{}", text_of(result));
+}
+
+/// Weights in other types are named by each form that leaves them out.
+#[test]
+fn weights_of_other_types_are_named() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[2,2] x, float16[2,2] h, double[2,2] d) => (float[2,2] y, float16[2,2] z, double[2,2] e)
+    <float[2,2] w = {0.5, -0.7, 0.3, 0.9}, float16[2,2] v = {0.5, -0.7, 0.3, 0.9}, double[2,2] u = {0.5, -0.7, 0.3, 0.9}> {
+        y = MatMul (x, w) z = MatMul (h, v) e = Gemm (d, u)
+    }"#;
+    let wanted = [("v".to_owned(), NoScale::OtherType), ("u".to_owned(), NoScale::OtherType)];
+    let weights = quantize_weights(&mut model(text), ElemType::Int8, &WeightOptions::default()).unwrap();
+    let blocks = quantize_blocks(&mut model(text), ElemType::Int8, &BlockOptions::default()).unwrap();
+    let dynamic = quantize_dynamic(&mut model(text), ElemType::Int8, &DynamicOptions::default()).unwrap();
+    assert_eq!((weights.weights.len(), weights.stay), (1, wanted.to_vec()));
+    assert_eq!((blocks.weights.len(), blocks.stay), (1, wanted.to_vec()));
+    assert_eq!((dynamic.weights.len(), dynamic.stay), (1, wanted.to_vec()));
+    let table = Quantization::named("onnxruntime").unwrap();
+    let (_, report, _) = super::quantized(text, ElemType::Int8, &StaticOptions::new(&table));
+    let found: Vec<_> =
+        report.stay.iter().map(|(op, name, reason)| (op.as_str(), name.as_str(), *reason)).collect();
+    assert_eq!(found, [("Gemm", "e", StayReason::OtherType), ("MatMul", "z", StayReason::OtherType)]);
 }
 
 #[test]
