@@ -1,6 +1,7 @@
 //! Inputs of a model for several runs.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use onnx_eval::{EvalOptions, Evaluator, Failure, FailureKind, Value};
@@ -31,6 +32,9 @@ pub trait Samples {
 
 /// The inputs of a run, by name.
 type Inputs = Vec<(String, Value)>;
+
+/// The sizes of the inputs of a run, by name.
+type Sizes = Vec<(String, Vec<i64>)>;
 
 /// Why a sample has no outputs.
 pub(crate) enum SampleFailure {
@@ -100,7 +104,8 @@ pub struct GeneratedSamples<'a> {
     own_growth: RefCell<Vec<(u64, usize)>>,
     /// How often samples were replaced, by their indices.
     replaced: RefCell<Vec<(usize, u64)>>,
-    inputs: RefCell<Vec<GeneratedInput>>,
+    /// The sizes of the tensors of each sample, as far as it was generated.
+    sizes: RefCell<BTreeMap<usize, Sizes>>,
     open: RefCell<Vec<String>>,
 }
 
@@ -122,15 +127,30 @@ impl<'a> GeneratedSamples<'a> {
             growth: OnceCell::new(),
             own_growth: RefCell::new(Vec::new()),
             replaced: RefCell::new(Vec::new()),
-            inputs: RefCell::new(Vec::new()),
+            sizes: RefCell::new(BTreeMap::new()),
             open: RefCell::new(Vec::new()),
         }
     }
 
-    /// The sizes of the tensors that were generated, in the order of the inputs. Empty before the first sample.
+    /// The sizes of the tensors that were generated, in the order of the inputs, without those of samples that were
+    /// [replaced](Samples::replace). Empty before the first sample.
     #[must_use]
     pub fn inputs(&self) -> Vec<GeneratedInput> {
-        self.inputs.borrow().clone()
+        let mut inputs: Vec<GeneratedInput> = Vec::new();
+        for (name, dims) in self.sizes.borrow().values().flatten() {
+            match inputs.iter_mut().find(|input| input.name == *name) {
+                Some(input) => {
+                    input.least.iter_mut().zip(dims).for_each(|(least, &size)| *least = size.min(*least));
+                    input.greatest.iter_mut().zip(dims).for_each(|(most, &size)| *most = size.max(*most));
+                }
+                None => inputs.push(GeneratedInput {
+                    name: name.clone(),
+                    least: dims.clone(),
+                    greatest: dims.clone(),
+                }),
+            }
+        }
+        inputs
     }
 
     /// The dimension variables, and axes, whose sizes neither the model nor the options state. Empty before the first sample.
@@ -150,23 +170,10 @@ impl<'a> GeneratedSamples<'a> {
     }
 
     /// Notes the sizes of a sample.
-    fn note(&self, values: &[(String, Value)]) {
-        let mut inputs = self.inputs.borrow_mut();
-        for (name, value) in values {
-            let Some(tensor) = value.tensor() else { continue };
-            let dims = tensor.dims();
-            match inputs.iter_mut().find(|input| input.name == *name) {
-                Some(input) => {
-                    input.least.iter_mut().zip(dims).for_each(|(least, &size)| *least = size.min(*least));
-                    input.greatest.iter_mut().zip(dims).for_each(|(most, &size)| *most = size.max(*most));
-                }
-                None => inputs.push(GeneratedInput {
-                    name: name.clone(),
-                    least: dims.to_vec(),
-                    greatest: dims.to_vec(),
-                }),
-            }
-        }
+    fn note(&self, index: usize, values: &[(String, Value)]) {
+        let tensors = values.iter().filter_map(|(name, value)| Some((name, value.tensor()?)));
+        let sizes = tensors.map(|(name, tensor)| (name.clone(), tensor.dims().to_vec())).collect();
+        self.sizes.borrow_mut().insert(index, sizes);
     }
 }
 
@@ -211,7 +218,7 @@ impl Samples for GeneratedSamples<'_> {
         }
         *self.open.borrow_mut() = generator.sizes().open();
         let values = generator.feeds().map_err(text)?.values;
-        self.note(&values);
+        self.note(index, &values);
         Ok(values)
     }
 

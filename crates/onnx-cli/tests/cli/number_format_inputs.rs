@@ -217,11 +217,52 @@ fn nothing_quantized_is_a_warning() {
     onnx(&folder, "quantize none.onnxtxt --to uint8 --seed 0 -o out.onnxtxt")
         .exits(0)
         .says("no node is quantized: the model has none of an operator");
-    folder.put("conv.onnxtxt", NETWORK.replace("y = MatMul (f, w)", "y = Gemm (f, w)"));
-    onnx(&folder, "quantize conv.onnxtxt --to int8 --weights-only --form operator --target onnxruntime")
+    let blocks = "--to int8 --weights-only --form operator --target onnxruntime";
+    folder.put(
+        "conv.onnxtxt",
+        r#"<ir_version: 10, opset_import: ["": 21]> g (float[1,1,2,2] x) => (float[1,1,2,2] y)
+        <float[1,1,1,1] k = {0.5}> { y = Conv (x, k) }"#,
+    );
+    onnx(&folder, &format!("quantize conv.onnxtxt {blocks}"))
         .exits(0)
-        .says("1 `Conv`, 1 `Gemm`")
+        .says("the model has 1 `Conv` without one")
         .says("without `--form operator`");
+    folder.put("gemm.onnxtxt", NETWORK.replace("y = MatMul (f, w)", "y = Gemm <alpha = 0.5> (f, w)"));
+    onnx(&folder, &format!("quantize gemm.onnxtxt {blocks}"))
+        .exits(0)
+        .says("no weight is quantized: all of them stay")
+        .says("stays  w: the operator with quantized weights has no form for its product");
+}
+
+/// Weights and nodes of other types are named, and counted if they are many.
+#[test]
+fn what_stays_for_its_type_is_named() {
+    for (count, weights) in
+        [(2, "stays  h1: its type is not `float`"), (6, "6 stay  h0 and 5 others: its type is not `float`")]
+    {
+        let (mut constants, mut nodes, mut last) = (String::new(), String::new(), "h".to_owned());
+        for index in 0..count {
+            constants.push_str(&format!(", float16[2,2] h{index} = {{0.5, -0.7, 0.3, 0.9}}"));
+            nodes.push_str(&format!("p{index} = MatMul ({last}, h{index}) "));
+            last = format!("p{index}");
+        }
+        let model = format!(
+            r#"<ir_version: 10, opset_import: ["": 21]> g (float[2,2] x, float16[2,2] h) => (float[2,2] y, float16[2,2] {last})
+            <float[2,2] w = {{0.5, -0.7, 0.3, 0.9}}{constants}> {{ y = MatMul (x, w) {nodes} }}"#
+        );
+        let folder = Folder::with("in.onnxtxt", &model);
+        for arguments in
+            ["--weights-only", "--weights-only --form operator --target onnxruntime", "--dynamic"]
+        {
+            onnx(&folder, &format!("quantize in.onnxtxt --to int8 {arguments}"))
+                .exits(0)
+                .says("1 weight in int8")
+                .says(weights);
+        }
+        onnx(&folder, "quantize in.onnxtxt --to int8 --seed 0")
+            .exits(0)
+            .says(&format!("{count} stay  MatMul: it computes in another type than float"));
+    }
 }
 
 #[test]

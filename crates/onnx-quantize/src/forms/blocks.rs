@@ -103,7 +103,8 @@ pub fn quantize_blocks(
         let Some(product) = Product::of(model, node, options.registry) else { continue };
         let name = model.str(model.value(product.weight).name()).to_owned();
         if !product.is_plain {
-            report.stay.push((name, NoScale::Form));
+            let row = (name, NoScale::Form);
+            report.stay.extend((!report.stay.contains(&row)).then_some(row));
             continue;
         }
         if let Entry::Vacant(entry) = known.entry((product.weight, product.is_transposed)) {
@@ -154,7 +155,7 @@ struct Product {
     weight: ValueId,
     /// Whether the matrix has the columns in its rows.
     is_transposed: bool,
-    /// Whether there are no factors, and the first operand is as it is.
+    /// Whether there is one matrix and no factors, and the first operand is as it is.
     is_plain: bool,
 }
 
@@ -171,14 +172,15 @@ impl Product {
         }
         record.input(0)?;
         let weight = record.input(1)?;
-        dense_constant(model, weight).filter(|tensor| tensor.rank() == 2)?;
+        let rank = dense_constant(model, weight).map(Tensor::rank).filter(|&rank| rank >= 2)?;
         let is_one = |name| record.attribute(name).and_then(Attribute::as_float).unwrap_or(1.0) == 1.0;
         let is_set = |name| record.int(name).unwrap_or(0) != 0;
         let version = model.versions_in(record.graph()).get(domain::ONNX).unwrap_or(1);
         let is_plain = !is_set(attr::TRANS_A)
             && is_one(attr::ALPHA)
             && (record.input(2).is_none() || is_one(attr::BETA) && version >= WITH_BROADCASTING);
-        Some(Self { weight, is_transposed: is_gemm && is_set(attr::TRANS_B), is_plain: !is_gemm || is_plain })
+        let is_plain = rank == 2 && (!is_gemm || is_plain);
+        Some(Self { weight, is_transposed: is_gemm && is_set(attr::TRANS_B), is_plain })
     }
 }
 

@@ -180,7 +180,8 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> (Vec<Product>, Vec<(
             && dense_constant(model, activation).is_none();
         let is_standard = matches!(model.callee(node, options.registry), Callee::Standard(_));
         if has_rank && is_float && is_standard && is_gemm && !is_plain {
-            stay.push((model.str(model.value(weight).name()).to_owned(), NoScale::Form));
+            let row = (model.str(model.value(weight).name()).to_owned(), NoScale::Form);
+            stay.extend((!stay.contains(&row)).then_some(row));
         } else if has_rank && is_float && is_standard {
             let has_bias = record.input(2).is_some() && !is_matmul;
             let is_transposed = is_gemm && record.int(attr::TRANS_B).unwrap_or(0) != 0;

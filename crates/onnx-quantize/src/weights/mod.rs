@@ -228,7 +228,7 @@ pub enum NoScale {
     TooSmall,
     /// It is `float16`, `bfloat16` or `double`.
     OtherType,
-    /// The operator with quantized weights has no factors, and takes the first operand as it is.
+    /// Its product has factors, a transposed first operand or a stack of matrices, which the operator with quantized weights has not.
     Form,
 }
 
@@ -240,7 +240,7 @@ impl NoScale {
             Self::NotFinite => "it has numbers that are not finite",
             Self::TooSmall => "its numbers are too small for a scale",
             Self::OtherType => "its type is not `float`",
-            Self::Form => "its product is scaled or takes its first operand transposed",
+            Self::Form => "the operator with quantized weights has no form for its product",
         }
     }
 }

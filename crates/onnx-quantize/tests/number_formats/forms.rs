@@ -235,6 +235,17 @@ fn assert_is_valid_in(result: &Model, registry: &Registry) {
     assert!(errors.is_empty(), "{errors:?}\n{}", text_of(result));
 }
 
+/// One weight stays for all its users, and is named once.
+#[test]
+fn stacks_of_matrices_have_no_blocks() {
+    let mut result = model(
+        r#"<ir_version: 10, opset_import: ["": 21]> g (float[2,2,2] x) => (float[2,2,2] y)
+        <float[2,2,2] w = {0.5, -0.7, 0.3, 0.9, 0.1, 0.2, -0.3, 0.4}> { a = MatMul (x, w) y = MatMul (a, w) }"#,
+    );
+    let report = quantize_blocks(&mut result, ElemType::Int4, &BlockOptions::default()).unwrap();
+    assert_eq!((report.weights.len(), report.stay), (0, vec![("w".to_owned(), NoScale::Form)]));
+}
+
 /// Weights in other types are named by each form that leaves them out.
 #[test]
 fn weights_of_other_types_are_named() {

@@ -100,6 +100,9 @@ fn sizes_of_other_inputs_grow() {
         let options = StaticOptions::new(&table).with_execution(execution);
         calibrate(&source, ElemType::Uint8, Method::MinMax, &samples, &options).unwrap();
         assert!(measure_on(&source, &source, &samples, &settings).is_ok());
+        // What is stated are the sizes of the inputs that the model ran on.
+        let least: Vec<i64> = samples.inputs().iter().map(|input| input.least[0]).collect();
+        assert!(least[2] > least[0] + least[1], "{least:?}");
     }
 }
 
