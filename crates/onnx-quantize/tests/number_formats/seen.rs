@@ -154,3 +154,36 @@ fn biases_of_known_sizes_are_integers() {
         assert_eq!(report.biases == 1, is_integer, "{}", text_of(&result));
     }
 }
+
+/// onnxruntime cannot repeat a pair of any type behind an operator whose result a nested graph takes.
+#[test]
+fn pairs_are_repeated_in_front_of_nested_graphs() {
+    for (moved, is_repeated) in [
+        ("m = Transpose (p)", true),
+        ("i = Identity (p) m = Transpose (i)", true),
+        ("t = Transpose (p) m = Transpose (t)", true),
+        ("t = Transpose (p) m = Identity (t)", true),
+        ("m = Tanh (p)", false),
+    ] {
+        for (to, version) in
+            [(ElemType::Uint8, 13), (ElemType::Int8, 13), (ElemType::Int16, 21), (ElemType::Int8, 21)]
+        {
+            let text = format!(
+                r#"<ir_version: 10, opset_import: ["": {version}]> g (float[3,3] x, bool is) => (float[3,3] y)
+                <float[3,3] w = {WEIGHT}> {{
+                    p = MatMul (x, w) {moved}
+                    y = If (is) <
+                        then_branch = t () => (float[3,3] a) {{ a = Tanh (m) }},
+                        else_branch = e () => (float[3,3] b) {{ b = Neg (m) }}
+                    >
+                }}"#
+            );
+            let table = Quantization::named("generic").unwrap();
+            let options = StaticOptions::new(&table).with_quantized_results(true);
+            let (result, ..) = super::quantized(&text, to, &options);
+            let found =
+                makers(&result, "QuantizeLinear").iter().any(|op| op == "Transpose" || op == "Identity");
+            assert_eq!(found, is_repeated, "{to} {moved}\n{}", text_of(&result));
+        }
+    }
+}

@@ -21,19 +21,44 @@ pub(super) fn is_repeated_behind(node: &Node) -> bool {
     node.domain().is_empty() && MOVERS.contains(&node.op())
 }
 
-/// Repeats pairs of `int8` behind operators that move elements; where these are in functions, a `Sum` is in front of the call. Returns the number
-/// of pairs, and whether something else changed.
-pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, bool), QuantizeError> {
-    let mut open = nodes_outside_functions(model);
-    open.retain(|&node| is_of_int8(model, node));
-    let (mut count, mut entries) = (0, Vec::new());
-    while let Some(node) = open.pop() {
+/// The result of a pair, or of what moves its elements, with the scale and the zero point.
+struct Dequantized {
+    value: ValueId,
+    parameters: [ValueId; 2],
+    /// Whether a runtime would repeat it in a form that is not valid.
+    is_int8: bool,
+}
+
+impl Dequantized {
+    /// What a node makes that ends a pair with one scale.
+    fn of(model: &Model, node: NodeId) -> Option<Self> {
         let record = model.node(node);
-        let (Some(value), Some(scale), Some(zero)) = (record.output(0), record.input(1), record.input(2))
-        else {
-            continue;
+        let is_pair = record.is(op::DEQUANTIZE_LINEAR) && record.domain().is_empty();
+        let [scale, zero] = [record.input(1).filter(|_| is_pair)?, record.input(2)?];
+        let tensor = model.constant_tensor(zero).filter(|tensor| tensor.element_count() == Some(1))?;
+        let is_int8 = tensor.elem() == ElemType::Int8 && version(model, node) >= WITH_OUTPUT_TYPE;
+        Some(Self { value: record.output(0)?, parameters: [scale, zero], is_int8 })
+    }
+
+    /// Whether a pair behind a node in a graph can have the parameters.
+    fn is_visible(&self, model: &Model, graph: GraphId) -> bool {
+        let main = model.main_graph();
+        let sees = |&value: &ValueId| {
+            model.constant_tensor(value).is_some() || [main, graph].contains(&model.graph_of(value))
         };
-        for place in seen.users(model, value, is_same) {
+        self.parameters.iter().all(sees)
+    }
+}
+
+/// Repeats pairs of `int8` behind operators that move elements; where these are in functions, a `Sum` is in front of the call. Pairs of all types
+/// are repeated if a nested graph takes the moved elements: onnxruntime looks for them among the operands of its node, and ends. Returns the
+/// number of pairs, and whether something else changed.
+pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, bool), QuantizeError> {
+    let nodes = nodes_outside_functions(model).into_iter();
+    let mut open: Vec<Dequantized> = nodes.filter_map(|node| Dequantized::of(model, node)).collect();
+    let (mut count, mut entries) = (0, Vec::new());
+    while let Some(from) = open.pop() {
+        for place in seen.users(model, from.value, is_same) {
             let other = model.node(place.node);
             let Some(result) = other.output(0).filter(|_| place.index == 0 && is_repeated_behind(other))
             else {
@@ -41,21 +66,22 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
             };
             if let Some((call, index)) = place.entry {
                 let entry = Held::Operand(call, index);
-                entries.extend((!entries.contains(&entry)).then_some(entry));
+                entries.extend((from.is_int8 && !entries.contains(&entry)).then_some(entry));
                 continue;
             }
-            let main = model.main_graph();
-            let sees = |value: ValueId| {
-                model.constant_tensor(value).is_some()
-                    || [main, other.graph()].contains(&model.graph_of(value))
-            };
-            let is_moved = is_outside(model, place.node) && sees(scale) && sees(zero);
-            if is_moved && model.value(result).uses().iter().any(|&at| !is_quantized(model, at)) {
+            if !is_outside(model, place.node) || !from.is_visible(model, other.graph()) {
+                continue;
+            }
+            if !(from.is_int8 || is_captured(model, seen, result)) {
+                open.push(Dequantized { value: result, ..from });
+            } else if model.value(result).uses().iter().any(|&at| !is_quantized(model, at)) {
                 let graph = model.graph_of(result);
+                let [scale, zero] = from.parameters;
                 let parameters = [near(model, scale, graph)?, near(model, zero, graph)?];
                 let select = |model: &Model, at| !is_quantized(model, at);
                 let new = add_pair(model, (result, result), parameters, true, select)?;
-                open.extend(model.value(new).producer());
+                let maker = model.value(new).producer();
+                open.extend(maker.and_then(|maker| Dequantized::of(model, maker)));
                 count += 1;
             }
         }
@@ -67,14 +93,13 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
     Ok((count, has_entries))
 }
 
-/// Whether a node ends a pair of `int8` with one scale, in a version in which it cannot be repeated by a runtime.
-fn is_of_int8(model: &Model, node: NodeId) -> bool {
-    let record = model.node(node);
-    let zero = record.input(2).and_then(|zero| model.constant_tensor(zero));
-    record.is(op::DEQUANTIZE_LINEAR)
-        && record.domain().is_empty()
-        && zero.is_some_and(|zero| zero.elem() == ElemType::Int8 && zero.element_count() == Some(1))
-        && version(model, node) >= WITH_OUTPUT_TYPE
+/// Whether a nested graph uses a value, or a copy of it.
+fn is_captured(model: &Model, seen: &Seen, value: ValueId) -> bool {
+    let own = model.graph_of(value);
+    let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if graph != own);
+    let is_nested = |node| model.node(node).graph() != own && is_outside(model, node);
+    model.value(value).uses().iter().any(is_output)
+        || seen.users(model, value, is_same).iter().any(|place| is_nested(place.node))
 }
 
 /// A constant in a graph: that of another graph, or a copy.
