@@ -253,7 +253,8 @@ impl<E> Search<'_, '_, E> {
                 let most = self.options.execution.limits.reduce_attempts.saturating_mul(CANDIDATES);
                 self.is_limited = self.candidates >= most;
                 candidate.settle_names();
-                if taken.gone > 0 && candidate.verify().is_ok() && self.is_bad(&candidate)? {
+                let is_valid = || candidate.verify_until(&self.options.execution.interrupt);
+                if taken.gone > 0 && is_valid()?.is_ok() && self.is_bad(&candidate)? {
                     self.best = candidate;
                     self.accepted = self.accepted.saturating_add(1);
                     is_smaller = true;

@@ -1,5 +1,6 @@
 //! Definitions of values.
 
+use onnx_types::Stopped;
 use slotmap::SecondaryMap;
 
 use super::FaultKind::Definition;
@@ -8,9 +9,10 @@ use crate::entity::{GraphId, ValueId};
 use crate::value::Def;
 
 impl Verifier<'_> {
-    pub(super) fn definitions(&mut self) {
+    pub(super) fn definitions(&mut self) -> Result<(), Stopped> {
         let model = self.model;
         for (node, record) in model.nodes.iter() {
+            self.watch.work(1)?;
             for (index, &value) in record.outputs.iter().enumerate() {
                 let Some(value) = value else { continue };
                 let expected = Def::Output { node, index: index as u32 };
@@ -24,6 +26,7 @@ impl Verifier<'_> {
             }
         }
         for (value, record) in &model.values {
+            self.watch.work(1)?;
             let there = match record.def {
                 Def::Unresolved(_) => true,
                 Def::Input { graph, index } => {
@@ -41,6 +44,7 @@ impl Verifier<'_> {
                 });
             }
         }
+        Ok(())
     }
 
     fn defined(&mut self, subject: Subject, place: &std::fmt::Arguments<'_>, value: ValueId, expected: Def) {
@@ -55,12 +59,13 @@ impl Verifier<'_> {
         }
     }
 
-    pub(super) fn initializers(&mut self) {
+    pub(super) fn initializers(&mut self) -> Result<(), Stopped> {
         let model = self.model;
         let mut listed: SecondaryMap<ValueId, GraphId> = SecondaryMap::new();
         for (graph, record) in &model.graphs {
             let mut gone = 0;
             for &value in &record.initializers {
+                self.watch.work(1)?;
                 if !model.values.contains_key(value) {
                     gone += 1;
                 } else if listed.insert(value, graph).is_some() {
@@ -77,6 +82,7 @@ impl Verifier<'_> {
             );
         }
         for (value, record) in &model.values {
+            self.watch.work(1)?;
             let home = match record.def {
                 Def::Initializer(graph) => Some(graph),
                 Def::Input { graph, .. } if record.constant.is_some() => Some(graph),
@@ -98,5 +104,6 @@ impl Verifier<'_> {
                 "its graph's list of initializers does not agree with it",
             );
         }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Lists of nodes and lists of uses.
 
+use onnx_types::Stopped;
 use slotmap::SecondaryMap;
 
 use super::FaultKind::{List, Use as UseList};
@@ -8,13 +9,14 @@ use crate::entity::{GraphId, NodeId};
 use crate::value::{Use, User};
 
 impl Verifier<'_> {
-    pub(super) fn lists(&mut self) {
+    pub(super) fn lists(&mut self) -> Result<(), Stopped> {
         let model = self.model;
         let mut seen = SecondaryMap::with_capacity(model.nodes.len());
         for (graph, _) in &model.graphs {
-            self.list(graph, &mut seen);
+            self.list(graph, &mut seen)?;
         }
         for (node, _) in model.nodes.iter() {
+            self.watch.work(1)?;
             self.require(
                 seen.contains_key(node),
                 List,
@@ -22,20 +24,23 @@ impl Verifier<'_> {
                 "the node is not in the list of any graph",
             );
         }
+        Ok(())
     }
 
-    fn list(&mut self, graph: GraphId, seen: &mut SecondaryMap<NodeId, ()>) {
+    fn list(&mut self, graph: GraphId, seen: &mut SecondaryMap<NodeId, ()>) -> Result<(), Stopped> {
         let model = self.model;
         let record = &model.graphs[graph];
         let (mut at, mut prev, mut order, mut count) = (record.first, None, 0, 0_usize);
         while let Some(node) = at {
+            self.watch.work(1)?;
             let subject = Subject::Node(node);
             let Some(entry) = model.nodes.get(node) else {
-                return self
-                    .fault(List, Subject::Graph(graph), || format!("its list names {node}, which is gone"));
+                self.fault(List, Subject::Graph(graph), || format!("its list names {node}, which is gone"));
+                return Ok(());
             };
             if seen.insert(node, ()).is_some() {
-                return self.fault(List, subject, || "the node is in a list twice".to_owned());
+                self.fault(List, subject, || "the node is in a list twice".to_owned());
+                return Ok(());
             }
             self.require(entry.graph == graph, List, subject, "the node is in the list of another graph");
             self.require(entry.prev == prev, List, subject, "the links to and from the node before disagree");
@@ -53,11 +58,13 @@ impl Verifier<'_> {
         let subject = Subject::Graph(graph);
         self.require(record.last == prev, List, subject, "the last node is not the end of the list");
         self.require(record.node_count == count, List, subject, "the count of nodes is wrong");
+        Ok(())
     }
 
-    pub(super) fn uses(&mut self) {
+    pub(super) fn uses(&mut self) -> Result<(), Stopped> {
         let model = self.model;
         for (node, record) in model.nodes.iter() {
+            self.watch.work(1)?;
             for (index, operand) in record.inputs.iter().enumerate() {
                 let Some(value) = operand.value else { continue };
                 let expected = Use { user: User::Node(node), index: index as u32 };
@@ -85,8 +92,15 @@ impl Verifier<'_> {
                 self.operand(Subject::Graph(graph), &format_args!("output {index}"), found, expected);
             }
         }
+        self.use_lists()
+    }
+
+    fn use_lists(&mut self) -> Result<(), Stopped> {
+        let model = self.model;
         for (value, record) in &model.values {
+            self.watch.work(1)?;
             for (slot, at) in record.uses.iter().enumerate() {
+                self.watch.work(1)?;
                 let index = at.index as usize;
                 let back = match at.user {
                     User::Node(node) => {
@@ -114,6 +128,7 @@ impl Verifier<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     fn operand(

@@ -38,6 +38,7 @@ mod visibility;
 
 use std::fmt;
 
+use onnx_types::{Interrupt, Stopped, Watch};
 use slotmap::SecondaryMap;
 
 use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
@@ -45,6 +46,8 @@ use crate::model::Model;
 
 /// The most faults that one run collects.
 const MOST_FAULTS: usize = 1000;
+/// Nodes and values between two checks of the interrupt.
+const INTERVAL: u64 = 1 << 10;
 
 /// The subject of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,9 +117,29 @@ struct Verifier<'a> {
     faults: Vec<Fault>,
     /// Where a walk around the forest of graphs enters and leaves each graph, so that "encloses" is two comparisons.
     span: SecondaryMap<GraphId, (u32, u32)>,
+    watch: Watch,
 }
 
-impl Verifier<'_> {
+impl<'a> Verifier<'a> {
+    fn new(model: &'a Model, interrupt: &Interrupt) -> Self {
+        let watch = Watch::silent(interrupt, INTERVAL);
+        Self { model, faults: Vec::new(), span: SecondaryMap::new(), watch }
+    }
+
+    fn all(mut self) -> Result<Result<(), Vec<Fault>>, Stopped> {
+        self.lists()?;
+        self.uses()?;
+        self.definitions()?;
+        self.initializers()?;
+        self.owners()?;
+        self.functions();
+        // Walks up from graphs need their owners to be in order.
+        if self.faults.is_empty() {
+            self.visibility()?;
+        }
+        Ok(if self.faults.is_empty() { Ok(()) } else { Err(self.faults) })
+    }
+
     fn fault(&mut self, kind: FaultKind, subject: Subject, message: impl FnOnce() -> String) {
         if self.faults.len() < MOST_FAULTS {
             self.faults.push(Fault { kind, subject, message: message() });
@@ -144,18 +167,17 @@ impl Model {
     ///
     /// All faults found, up to a thousand.
     pub fn verify(&self) -> Result<(), Vec<Fault>> {
-        let mut verifier = Verifier { model: self, faults: Vec::new(), span: SecondaryMap::new() };
-        verifier.lists();
-        verifier.uses();
-        verifier.definitions();
-        verifier.initializers();
-        verifier.owners();
-        verifier.functions();
-        // Walks up from graphs need their owners to be in order.
-        if verifier.faults.is_empty() {
-            verifier.visibility();
-        }
-        if verifier.faults.is_empty() { Ok(()) } else { Err(verifier.faults) }
+        // Nothing ends it early.
+        self.verify_until(&Interrupt::NEVER).unwrap_or(Ok(()))
+    }
+
+    /// Like [`Model::verify`], unless the interrupt ends it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the work is interrupted. The result inside has all faults found, up to a thousand.
+    pub fn verify_until(&self, interrupt: &Interrupt) -> Result<Result<(), Vec<Fault>>, Stopped> {
+        Verifier::new(self, interrupt).all()
     }
 
     /// Like [`Model::verify`], and requires every graph to be sorted topologically, as a valid model is. Run it after every
@@ -166,7 +188,7 @@ impl Model {
     /// All faults found, up to a thousand.
     pub fn verify_sorted(&self) -> Result<(), Vec<Fault>> {
         self.verify()?;
-        let mut verifier = Verifier { model: self, faults: Vec::new(), span: SecondaryMap::new() };
+        let mut verifier = Verifier::new(self, &Interrupt::NEVER);
         for graph in self.graphs.keys() {
             for node in self.nodes(graph) {
                 let message = "the node precedes a node whose outputs it needs";

@@ -1,5 +1,6 @@
 //! Owners of graphs, and the index of functions.
 
+use onnx_types::Stopped;
 use slotmap::SecondaryMap;
 
 use super::FaultKind::{Function as FunctionFault, Owner as OwnerFault};
@@ -9,11 +10,12 @@ use crate::graph::Owner;
 use crate::resolve::OpsetScope;
 
 impl Verifier<'_> {
-    pub(super) fn owners(&mut self) {
+    pub(super) fn owners(&mut self) -> Result<(), Stopped> {
         let model = self.model;
         let mut claims: SecondaryMap<GraphId, ()> = SecondaryMap::new();
         self.claim(model.main, Owner::Model, None, &mut claims);
         for (node, record) in model.nodes.iter() {
+            self.watch.work(1)?;
             for graph in record.nested_graphs() {
                 self.claim(graph, Owner::Node(node), Some(Subject::Node(node)), &mut claims);
             }
@@ -43,6 +45,7 @@ impl Verifier<'_> {
             );
         }
         self.forest();
+        Ok(())
     }
 
     fn claim(

@@ -1,5 +1,7 @@
 //! Visibility of used values.
 
+use onnx_types::Stopped;
+
 use super::FaultKind::Visibility;
 use super::{Subject, Verifier};
 use crate::entity::GraphId;
@@ -7,15 +9,17 @@ use crate::graph::Owner;
 use crate::value::{Def, User};
 
 impl Verifier<'_> {
-    pub(super) fn visibility(&mut self) {
+    pub(super) fn visibility(&mut self) -> Result<(), Stopped> {
         let model = self.model;
         for (value, record) in &model.values {
+            self.watch.work(1)?;
             let home = match record.def {
                 Def::Unresolved(_) => continue,
                 Def::Input { graph, .. } | Def::Initializer(graph) => graph,
                 Def::Output { node, .. } => model.nodes[node].graph,
             };
             for at in &record.uses {
+                self.watch.work(1)?;
                 let graph = match at.user {
                     User::Node(node) | User::Attribute(node) => model.nodes[node].graph,
                     User::Graph(graph) => graph,
@@ -27,6 +31,7 @@ impl Verifier<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     fn encloses(&self, outer: GraphId, inner: GraphId) -> bool {
