@@ -48,6 +48,8 @@ struct Matcher<'a> {
     pairs: Pairs,
     found: Vec<Found>,
     watch: Watch,
+    /// Watches steps that are no progress.
+    parts: Watch,
 }
 
 /// Matches two models in time linear in them, up to sorting.
@@ -59,21 +61,22 @@ pub(crate) fn matched(
 ) -> Result<Pairs, Stopped> {
     let total = (a.model.node_count() as u64).saturating_add(b.model.node_count() as u64);
     let watch = Watch::new(execution, "diff", total, INTERVAL);
-    let mut matcher = Matcher { a, b, border, pairs: Pairs::default(), found: Vec::new(), watch };
+    let parts = Watch::silent(&execution.interrupt, INTERVAL);
+    let mut matcher = Matcher { a, b, border, pairs: Pairs::default(), found: Vec::new(), watch, parts };
     for &(one, two) in &border.inputs {
         matcher.pair_values(one, two);
     }
     for &(one, two) in &border.graphs {
         matcher.pair_graphs(one, two);
     }
-    matcher.by_all_colors();
+    matcher.by_all_colors()?;
     matcher.align(0, Level::Label)?;
     // Indistinguishable nodes are paired before names are compared, because names are not part of the comparison.
     matcher.in_order(true)?;
-    matcher.by_colors();
-    matcher.by_operands(true);
+    matcher.by_colors()?;
+    matcher.by_operands(true)?;
     matcher.align(0, Level::Operands)?;
-    matcher.by_operands(false);
+    matcher.by_operands(false)?;
     matcher.by_contents()?;
     matcher.by_names()?;
     matcher.in_order(false)?;
@@ -117,29 +120,30 @@ impl Matcher<'_> {
     }
 
     /// Pairs nodes that are computed and used in the same way.
-    fn by_all_colors(&mut self) {
+    fn by_all_colors(&mut self) -> Result<(), Stopped> {
         let (a, b) = (self.a, self.b);
         for (one, two) in a.colors.iter().zip(&b.colors) {
             self.unique(false, |side, node| {
                 let colors = if side { two } else { one };
                 Some((*colors.forward.get(node)?, *colors.backward.get(node)?))
-            });
+            })?;
         }
+        Ok(())
     }
 
-    fn by_colors(&mut self) {
+    fn by_colors(&mut self) -> Result<(), Stopped> {
         let (a, b) = (self.a, self.b);
         for (one, two) in a.colors.iter().zip(&b.colors) {
             let choose = |side: bool| if side { two } else { one };
-            self.unique(true, |side, node| Some((*choose(side).forward.get(node)?, Digest::default())));
-            self.unique(true, |side, node| Some((Digest::default(), *choose(side).backward.get(node)?)));
+            self.unique(true, |side, node| Some((*choose(side).forward.get(node)?, Digest::default())))?;
+            self.unique(true, |side, node| Some((Digest::default(), *choose(side).backward.get(node)?)))?;
         }
-        self.initializers_by_colors();
+        self.initializers_by_colors()
     }
 
     /// Pairs initializers with the same elements and uses, then with the same uses and name, with the same elements, with the
     /// same uses.
-    fn initializers_by_colors(&mut self) {
+    fn initializers_by_colors(&mut self) -> Result<(), Stopped> {
         let (a, b) = (self.a, self.b);
         let colors = |is_b: bool, is_bare: bool| {
             let colors = if is_b { &b.colors } else { &a.colors };
@@ -150,63 +154,86 @@ impl Matcher<'_> {
             "" => None,
             name => Some(Digest::of_text(name)),
         };
-        self.unique_initializers(|is_b, value| Some((used(is_b, false, value)?, Digest::default())));
-        self.unique_initializers(|is_b, value| Some((used(is_b, true, value)?, name(is_b, value)?)));
+        self.unique_initializers(|is_b, value| Some((used(is_b, false, value)?, Digest::default())))?;
+        self.unique_initializers(|is_b, value| Some((used(is_b, true, value)?, name(is_b, value)?)))?;
         self.unique_initializers(|is_b, value| {
             Some((*colors(is_b, false)?.constants.get(value)?, Digest::default()))
-        });
-        self.unique_initializers(|is_b, value| Some((used(is_b, true, value)?, Digest::default())));
+        })?;
+        self.unique_initializers(|is_b, value| Some((used(is_b, true, value)?, Digest::default())))
     }
 
     /// Pairs the nodes that are the only ones of their models with a key; of several, those with a unique name if names
     /// count. The key is given for the second model if its first argument is `true`.
-    fn unique(&mut self, names: bool, key: impl Fn(bool, NodeId) -> Option<(Digest, Digest)>) {
-        let keys = |side: &Side<'_>, is_b: bool, taken: &SecondaryMap<NodeId, NodeId>| {
-            let open = side.nodes().filter(|&node| !taken.contains_key(node));
-            let keyed = open.filter_map(|node| {
-                let (first, second) = key(is_b, node)?;
-                Some(((side.root(side.model.node(node).graph()), first, second), node))
-            });
-            keyed.collect::<Vec<_>>()
+    fn unique(
+        &mut self,
+        names: bool,
+        key: impl Fn(bool, NodeId) -> Option<(Digest, Digest)>,
+    ) -> Result<(), Stopped> {
+        let parts = &mut self.parts;
+        let mut keys = |side: &Side<'_>, is_b: bool, taken: &SecondaryMap<NodeId, NodeId>| {
+            let mut keyed = Vec::new();
+            for node in side.nodes() {
+                parts.work(1)?;
+                if !taken.contains_key(node)
+                    && let Some((first, second)) = key(is_b, node)
+                {
+                    keyed.push(((side.root(side.model.node(node).graph()), first, second), node));
+                }
+            }
+            Ok::<_, Stopped>(keyed)
         };
-        let one = keys(self.a, false, &self.pairs.nodes);
-        let two = keys(self.b, true, &self.pairs.nodes_of_b);
+        let one = keys(self.a, false, &self.pairs.nodes)?;
+        let two = keys(self.b, true, &self.pairs.nodes_of_b)?;
         let names = if names { NODE_NAMES } else { &[] };
-        for (a, b) in only(self.a, one, self.b, two, names) {
+        for (a, b) in only(self.a, one, self.b, two, names, &mut self.parts)? {
+            self.parts.work(1)?;
             self.pair_nodes(a, b);
         }
+        Ok(())
     }
 
-    fn unique_initializers(&mut self, key: impl Fn(bool, ValueId) -> Option<(Digest, Digest)>) {
-        let keys = |side: &Side<'_>, is_b: bool, taken: &SecondaryMap<ValueId, ValueId>| {
-            let open = side.initializers().filter(|(_, value)| !taken.contains_key(*value));
-            let keyed = open.filter_map(|(graph, value)| {
-                let (first, second) = key(is_b, value)?;
-                Some(((side.root(graph), first, second), value))
-            });
-            keyed.collect::<Vec<_>>()
+    fn unique_initializers(
+        &mut self,
+        key: impl Fn(bool, ValueId) -> Option<(Digest, Digest)>,
+    ) -> Result<(), Stopped> {
+        let parts = &mut self.parts;
+        let mut keys = |side: &Side<'_>, is_b: bool, taken: &SecondaryMap<ValueId, ValueId>| {
+            let mut keyed = Vec::new();
+            for (graph, value) in side.initializers() {
+                parts.work(1)?;
+                if !taken.contains_key(value)
+                    && let Some((first, second)) = key(is_b, value)
+                {
+                    keyed.push(((side.root(graph), first, second), value));
+                }
+            }
+            Ok::<_, Stopped>(keyed)
         };
-        let one = keys(self.a, false, &self.pairs.values);
-        let two = keys(self.b, true, &self.pairs.values_of_b);
-        for (a, b) in only(self.a, one, self.b, two, VALUE_NAMES) {
+        let one = keys(self.a, false, &self.pairs.values)?;
+        let two = keys(self.b, true, &self.pairs.values_of_b)?;
+        for (a, b) in only(self.a, one, self.b, two, VALUE_NAMES, &mut self.parts)? {
+            self.parts.work(1)?;
             self.pair_values(a, b);
         }
+        Ok(())
     }
 
     /// Pairs nodes with equal labels and operands that correspond. Several with the same operands are paired in the order of the
     /// files, unless only what is unique counts. A node whose operands are paired here follows them, because graphs are sorted.
-    fn by_operands(&mut self, is_unique: bool) {
+    fn by_operands(&mut self, is_unique: bool) -> Result<(), Stopped> {
         let mut message = Message::new();
         let mut open: HashMap<Digest, Vec<NodeId>, RandomState> = HashMap::default();
         let free: Vec<NodeId> =
             self.b.nodes().filter(|&node| !self.pairs.nodes_of_b.contains_key(node)).collect();
         for node in free.into_iter().rev() {
+            self.parts.work(1)?;
             if let Some(key) = operands_key(self.b, node, &mut message, Some, Some) {
                 open.entry(key).or_default().push(node);
             }
         }
         let free: Vec<NodeId> = self.a.nodes().filter(|&node| !self.pairs.nodes.contains_key(node)).collect();
         for node in free {
+            self.parts.work(1)?;
             let (nodes, values) = (&self.pairs.nodes, &self.pairs.values);
             let key = operands_key(
                 self.a,
@@ -223,6 +250,7 @@ impl Matcher<'_> {
                 self.pair_nodes(node, other);
             }
         }
+        Ok(())
     }
 
     /// Aligns the neighbors of the pairs found since `start`, first those with most in common.
@@ -232,7 +260,7 @@ impl Matcher<'_> {
             while level <= last && at < self.found.len() {
                 self.watch.work(1)?;
                 if let Some(&found) = self.found.get(at) {
-                    self.expand(found, level);
+                    self.expand(found, level)?;
                 }
                 at = at.saturating_add(1);
             }
@@ -240,7 +268,7 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    fn expand(&mut self, found: Found, level: Level) {
+    fn expand(&mut self, found: Found, level: Level) -> Result<(), Stopped> {
         match found {
             Found::Nodes(a, b) => {
                 let (one, two) = (self.a.model.node(a), self.b.model.node(b));
@@ -248,10 +276,10 @@ impl Matcher<'_> {
                     self.operand(one, two, level);
                 }
                 for (one, two) in one.outputs().iter().zip(two.outputs()) {
-                    self.users(*one, *two, level);
+                    self.users(*one, *two, level)?;
                 }
             }
-            Found::Values(a, b) => self.users(Some(a), Some(b), level),
+            Found::Values(a, b) => self.users(Some(a), Some(b), level)?,
             Found::Graphs(a, b) => {
                 let (one, two) = (self.a.model.graph(a).outputs(), self.b.model.graph(b).outputs());
                 let count = one.len().min(two.len());
@@ -267,6 +295,7 @@ impl Matcher<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Pairs the producers of two operands at the same index.
@@ -343,8 +372,8 @@ impl Matcher<'_> {
     }
 
     /// Pairs the users of two values that correspond, if they are the only ones of their kind at their operand index.
-    fn users(&mut self, one: Option<ValueId>, two: Option<ValueId>, last: Level) {
-        let (Some(one), Some(two)) = (one, two) else { return };
+    fn users(&mut self, one: Option<ValueId>, two: Option<ValueId>, last: Level) -> Result<(), Stopped> {
+        let (Some(one), Some(two)) = (one, two) else { return Ok(()) };
         for level in [Level::Label, Level::Kind, Level::Operator, Level::Operands] {
             if level > last {
                 break;
@@ -363,10 +392,10 @@ impl Matcher<'_> {
             };
             let first = open(self.a, one, &self.pairs.nodes);
             if first.is_empty() {
-                return;
+                return Ok(());
             }
             let second = open(self.b, two, &self.pairs.nodes_of_b);
-            for (a, b) in only(self.a, first, self.b, second, NODE_NAMES) {
+            for (a, b) in only(self.a, first, self.b, second, NODE_NAMES, &mut self.parts)? {
                 // A node can use a value several times.
                 let is_free =
                     self.pairs.are_free(a, b) && (level != Level::Operands || self.fit(a, b, level));
@@ -376,6 +405,7 @@ impl Matcher<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Returns `false` if the graph of the first node corresponds to another one than that of the second.
@@ -413,12 +443,12 @@ impl Matcher<'_> {
                 "" => None,
                 name => Some((side.operators.get(node).copied()?, Digest::of_text(name))),
             };
-            self.unique(true, |is_b, node| named(if is_b { b } else { a }, node));
+            self.unique(true, |is_b, node| named(if is_b { b } else { a }, node))?;
         }
         self.unique_initializers(|is_b, value| match value_name(if is_b { b } else { a }, value) {
             "" => None,
             name => Some((Digest::of_text(name), Digest::default())),
-        });
+        })?;
         self.align(start, Level::Operands)
     }
 
@@ -443,12 +473,14 @@ impl Matcher<'_> {
                 let mut open: BTreeMap<(u64, (Digest, Digest)), Vec<NodeId>> = BTreeMap::new();
                 let free = b.nodes().filter(|&node| !self.pairs.nodes_of_b.contains_key(node));
                 for node in free {
+                    self.parts.work(1)?;
                     open.entry(key(b, two, node).unwrap_or_default()).or_default().push(node);
                 }
                 open.values_mut().for_each(|nodes| nodes.reverse());
                 let free: Vec<NodeId> =
                     a.nodes().filter(|&node| !self.pairs.nodes.contains_key(node)).collect();
                 for node in free {
+                    self.parts.work(1)?;
                     let others = key(a, one, node).and_then(|key| open.get_mut(&key));
                     let Some(others) = others.filter(|_| !self.pairs.nodes.contains_key(node)) else {
                         continue;
@@ -465,7 +497,7 @@ impl Matcher<'_> {
             }
         }
         if !all {
-            self.initializers_in_order();
+            self.initializers_in_order()?;
         }
         Ok(())
     }
@@ -487,7 +519,7 @@ impl Matcher<'_> {
             let two = self.b.nodes().filter(|&node| !self.pairs.nodes_of_b.contains_key(node));
             let two = two.map(|node| key(self.b, node, self.b.model.node(node).graph()));
             let (one, two) = (one.collect(), two.collect());
-            for (a, b) in only(self.a, one, self.b, two, &[]) {
+            for (a, b) in only(self.a, one, self.b, two, &[], &mut self.parts)? {
                 if self.fit(a, b, Level::Operands) {
                     self.pair_nodes(a, b);
                 }
@@ -497,25 +529,28 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    fn initializers_in_order(&mut self) {
+    fn initializers_in_order(&mut self) -> Result<(), Stopped> {
         let (a, b) = (self.a, self.b);
         for (one, two) in a.colors.iter().zip(&b.colors) {
             let mut open: BTreeMap<(u64, Digest), Vec<ValueId>> = BTreeMap::new();
             let free: Vec<_> =
                 b.initializers().filter(|(_, value)| !self.pairs.values_of_b.contains_key(*value)).collect();
             for (graph, value) in free.into_iter().rev() {
+                self.parts.work(1)?;
                 let Some(&label) = two.constants.get(value) else { continue };
                 open.entry((b.root(graph), label)).or_default().push(value);
             }
             let free: Vec<_> =
                 a.initializers().filter(|(_, value)| !self.pairs.values.contains_key(*value)).collect();
             for (graph, value) in free {
+                self.parts.work(1)?;
                 let Some(&label) = one.constants.get(value) else { continue };
                 if let Some(other) = open.get_mut(&(a.root(graph), label)).and_then(Vec::pop) {
                     self.pair_values(value, other);
                 }
             }
         }
+        Ok(())
     }
 }
 

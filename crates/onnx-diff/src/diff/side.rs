@@ -2,10 +2,13 @@
 
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, Owner, Places, ValueId};
 use onnx_types::tensor::DataSource;
-use onnx_types::{Execution, Stopped};
+use onnx_types::{Execution, Stopped, Watch};
 use slotmap::SecondaryMap;
 
 use crate::hash::{Colors, Contents, Digest, Labels, Message, Ports};
+
+/// Nodes between two checks of the interrupt.
+const INTERVAL: u64 = 256;
 
 /// A model with its digests.
 pub(crate) struct Side<'a> {
@@ -49,6 +52,7 @@ impl<'a> Side<'a> {
             graphs,
         };
         let mut message = Message::new();
+        let mut watch = Watch::silent(&execution.interrupt, INTERVAL);
         for &graph in &side.graphs {
             let outer = match model.graph(graph).owner() {
                 Owner::Node(node) => side.roots.get(model.node(node).graph()).copied(),
@@ -56,6 +60,7 @@ impl<'a> Side<'a> {
             };
             side.roots.insert(graph, outer.unwrap_or_default());
             for node in model.nodes(graph) {
+                watch.work(1)?;
                 let record = model.node(node);
                 message.begin("operator");
                 for name in [record.domain(), record.op(), record.overload()] {

@@ -3,12 +3,32 @@
 use std::collections::BTreeMap;
 
 use onnx_ir::{NodeId, ValueId};
+use onnx_types::{Stopped, Watch};
 
 use super::side::Side;
 use crate::hash::Digest;
 
 /// A key by which parts are matched, within one root.
 type Key = (u64, Digest, Digest);
+
+/// Parts that are sorted between two checks of the interrupt, at first.
+const SORTED: usize = 1 << 10;
+
+/// Sorts parts by their keys, those with equal ones in their order: longer and longer runs, whose ends are work between two checks.
+fn sort<T>(parts: &mut [(Key, T)], watch: &mut Watch) -> Result<(), Stopped> {
+    let mut length = SORTED;
+    loop {
+        for run in parts.chunks_mut(length) {
+            watch.work(run.len() as u64)?;
+            // Of two sorted runs, this is the merge.
+            run.sort_by_key(|(key, _)| *key);
+        }
+        if length >= parts.len() {
+            return Ok(());
+        }
+        length = length.saturating_mul(2);
+    }
+}
 
 /// The name of a part.
 pub(super) type NameOf<T> = for<'c> fn(&Side<'c>, T) -> &'c str;
@@ -40,13 +60,15 @@ pub(super) fn only<T: Copy>(
     b: &Side<'_>,
     mut two: Vec<(Key, T)>,
     names: &[NameOf<T>],
-) -> Vec<(T, T)> {
-    one.sort_by_key(|(key, _)| *key);
-    two.sort_by_key(|(key, _)| *key);
+    watch: &mut Watch,
+) -> Result<Vec<(T, T)>, Stopped> {
+    sort(&mut one, watch)?;
+    sort(&mut two, watch)?;
     let mut pairs = Vec::new();
     let mut left = two.chunk_by(|(x, _), (y, _)| x == y).peekable();
     for group in one.chunk_by(|(x, _), (y, _)| x == y) {
         let Some((key, first)) = group.first() else { continue };
+        watch.work(group.len() as u64)?;
         while left.next_if(|other| other.first().is_some_and(|(other, _)| other < key)).is_some() {}
         let Some(other) = left.next_if(|other| other.first().is_some_and(|(other, _)| other == key)) else {
             continue;
@@ -65,7 +87,7 @@ pub(super) fn only<T: Copy>(
             }
         }
     }
-    pairs
+    Ok(pairs)
 }
 
 /// Parts by name; `None` for a name that several have.

@@ -87,8 +87,10 @@ impl Colors {
         };
         coloring.graphs(&graphs);
         coloring.bindings();
+        let mut parts = Watch::silent(&execution.interrupt, INTERVAL);
         for &graph in &graphs {
             for value in model.initializers(graph) {
+                parts.work(1)?;
                 let label = labels.initializer(value, &mut coloring.message);
                 coloring.colors.constants.insert(value, label);
             }
@@ -98,10 +100,10 @@ impl Colors {
                 coloring.colors.labels.insert(node, label);
             }
         }
-        let order = Order::of(model, &graphs);
+        let order = Order::of(model, &graphs, &mut parts)?;
         coloring.forward(&order, &mut watch)?;
         coloring.backward(&order, &mut watch)?;
-        coloring.rest(&graphs);
+        coloring.rest(&graphs, &mut parts)?;
         Ok(coloring.colors)
     }
 }
@@ -300,11 +302,12 @@ impl Coloring<'_> {
     }
 
     /// What graphs without an owner return, the uses of initializers, and bindings.
-    fn rest(&mut self, graphs: &[GraphId]) {
+    fn rest(&mut self, graphs: &[GraphId], watch: &mut Watch) -> Result<(), Stopped> {
         let model = self.model;
         let mut message = std::mem::replace(&mut self.message, Message::new());
         for &graph in graphs {
             for value in model.initializers(graph) {
+                watch.work(1)?;
                 let label = self.colors.constants.get(value).copied().unwrap_or_default();
                 message.begin("used").digest(label).digest(self.site(graph));
                 self.uses_of(value, graph, &mut message);
@@ -328,6 +331,7 @@ impl Coloring<'_> {
             }
         }
         self.message = message;
+        Ok(())
     }
 
     fn binding(&self, binding: &Binding, message: &mut Message) -> Digest {

@@ -12,6 +12,8 @@ use super::message::{Digest, Message, Stream};
 
 /// Number of bytes after which the interrupt is checked.
 const INTERVAL: u64 = 1 << 20;
+/// Number of tensors after which it is.
+const TENSORS: u64 = 256;
 
 /// The digests of the elements of all tensors of a model.
 #[derive(Default)]
@@ -76,7 +78,10 @@ impl Contents {
         contents.digests.reserve(all.len());
         let mut ranges: HashMap<Range, Digest, RandomState> = HashMap::default();
         let mut message = Message::new();
+        // Many small tensors take long, too.
+        let mut tensors = Watch::silent(&execution.interrupt, TENSORS);
         for (place, tensor) in all {
+            tensors.work(1)?;
             let range = range(tensor);
             let known = range.as_ref().and_then(|range| ranges.get(range)).copied();
             let is_shared = range.as_ref().is_some_and(|range| shared.contains(range));

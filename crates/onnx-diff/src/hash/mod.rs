@@ -182,6 +182,7 @@ pub fn hash_interface(model: &Model) -> Digest {
 fn of_structure(labels: Labels<'_>, execution: &Execution) -> Result<Digest, Stopped> {
     let model = labels.model;
     let colors = Colors::of(labels, &Ports::default(), execution)?;
+    execution.interrupt.check()?;
     let mut message = Message::new();
     message.begin("structure");
     imports(model, model.versions_of(OpsetScope::Model), &mut message);
@@ -201,6 +202,8 @@ fn of_structure(labels: Labels<'_>, execution: &Execution) -> Result<Digest, Sto
         message.count(step.initialization_binding.len()).count(step.update_binding.len());
     }
     colors.bindings.iter().for_each(|&binding| _ = message.digest(binding));
+    // What is not needed any more takes time to free, too.
+    execution.interrupt.check()?;
     Ok(message.finish())
 }
 

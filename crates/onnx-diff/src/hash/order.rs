@@ -1,6 +1,7 @@
 //! The nodes of a model in an order in which each follows what it depends on.
 
 use onnx_ir::{GraphId, Model, NodeId, Owner, User};
+use onnx_types::{Stopped, Watch};
 use slotmap::SecondaryMap;
 
 /// The nodes of all graphs. A node depends on the producers of its operands and of the outputs of its nested graphs, and on
@@ -13,11 +14,12 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    pub(crate) fn of(model: &Model, graphs: &[GraphId]) -> Self {
+    pub(crate) fn of(model: &Model, graphs: &[GraphId], watch: &mut Watch) -> Result<Self, Stopped> {
         let mut pending: SecondaryMap<NodeId, usize> = SecondaryMap::with_capacity(model.node_count());
         let mut ready = Vec::new();
         for &graph in graphs {
             for node in model.nodes(graph) {
+                watch.work(1)?;
                 let count = dependencies(model, node);
                 pending.insert(node, count);
                 if count == 0 {
@@ -27,6 +29,7 @@ impl Order {
         }
         let mut sorted = Vec::with_capacity(pending.len());
         while let Some(node) = ready.pop() {
+            watch.work(1)?;
             sorted.push(node);
             for_each_dependent(model, node, |dependent| {
                 if let Some(count) = pending.get_mut(dependent) {
@@ -43,7 +46,7 @@ impl Order {
             let nodes = graphs.iter().flat_map(|&graph| model.nodes(graph));
             cyclic.extend(nodes.filter(|&node| pending.contains_key(node)));
         }
-        Self { sorted, cyclic }
+        Ok(Self { sorted, cyclic })
     }
 }
 
