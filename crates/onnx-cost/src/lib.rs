@@ -222,7 +222,7 @@ pub fn cost(model: &Model, options: &CostOptions<'_>) -> Result<Cost, CostError>
     let inference = inferred(model, options, options.sizes)?;
     let totals = Totals::of(model, &inference, options)?;
     let contradiction = contradiction(model, &inference, options)?;
-    let mut cost = report::report(model, &inference, totals, weights);
+    let mut cost = report::report(model, &inference, totals, weights, &options.execution.interrupt)?;
     for counted in &mut cost.nodes {
         counted.node = counted.node.filter(|&node| given.get_node(node).is_some());
     }

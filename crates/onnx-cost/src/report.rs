@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId, Owner};
 use onnx_shape_infer::Inference;
-use onnx_types::{Dim, Symbol};
+use onnx_types::{Dim, Interrupt, Stopped, Symbol, Watch};
 
 use super::graphs::{NodeRecord, Totals};
 use super::measure::{Measure, Work};
 use super::weights::Size;
 use super::{Amount, Cost, NodeCost, OperatorCost};
 
+/// Nodes between two checks of the interrupt.
+const INTERVAL: u64 = 256;
 /// The size of each dimension variable in the order of lists.
 const TYPICAL: i64 = 64;
 
@@ -23,13 +25,21 @@ struct Row {
 }
 
 /// The cost of a model without calls of functions, with the weights of the model that may have some.
-pub(super) fn report(model: &Model, inference: &Inference, mut totals: Totals<'_>, weights: Size) -> Cost {
+pub(super) fn report(
+    model: &Model,
+    inference: &Inference,
+    mut totals: Totals<'_>,
+    weights: Size,
+    interrupt: &Interrupt,
+) -> Result<Cost, Stopped> {
+    let mut watch = Watch::silent(interrupt, INTERVAL);
     let records = std::mem::take(&mut totals.nodes);
     let mut rows: Vec<Row> = Vec::new();
     let mut positions: HashMap<(Symbol, Symbol), usize, RandomState> = HashMap::default();
     let mut nodes = Vec::with_capacity(records.len());
     let mut unknown_nodes = 0_u64;
     for record in &records {
+        watch.work(1)?;
         let node = node_cost(inference, &mut totals, record);
         unknown_nodes = unknown_nodes.saturating_add(u64::from(record.work.is_err()));
         nodes.push(node);
@@ -55,7 +65,7 @@ pub(super) fn report(model: &Model, inference: &Inference, mut totals: Totals<'_
     });
     let peak_bytes = amount(totals.peak);
     let peak_node = totals.peak_node.filter(|_| peak_bytes.known().is_some());
-    Cost {
+    Ok(Cost {
         macs: amount(totals.work.macs),
         operations: amount(totals.work.operations),
         parameters: weights.elements,
@@ -69,7 +79,7 @@ pub(super) fn report(model: &Model, inference: &Inference, mut totals: Totals<'_
         contradiction: None,
         nodes,
         operators,
-    }
+    })
 }
 
 fn node_cost(inference: &Inference, totals: &mut Totals<'_>, record: &NodeRecord) -> NodeCost {
