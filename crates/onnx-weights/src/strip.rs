@@ -187,7 +187,10 @@ fn generated(weight_of: &Weight<'_>, seed: u64, execution: &Execution) -> Result
         (false, _) if elem.bits().is_some_and(|bits| bits >= 32) => WeightRange::Within(0.0, 0.0),
         (false, _) => WeightRange::OfType,
     };
-    weight(seed, &weight_of.name, elem, tensor.dims(), range, &execution.limits).map_err(|error| {
+    weight(seed, &weight_of.name, elem, tensor.dims(), range, execution).map_err(|error| {
+        if let GenerateError::Stopped(stopped) = error {
+            return WeightError::Stopped(stopped);
+        }
         let limit = match &error {
             GenerateError::Limit(limit) => Some(*limit),
             _ => None,

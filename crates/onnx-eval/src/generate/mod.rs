@@ -28,7 +28,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use onnx_ir::{Model, ValueId};
 use onnx_types::tensor::{Payload, Tensor};
-use onnx_types::{ElemClass, ElemType, Limits, TensorType, Type, TypeKind};
+use onnx_types::{ElemClass, ElemType, Execution, Interrupt, Limits, Stopped, TensorType, Type, TypeKind};
 
 use crate::budget;
 use crate::number::{Number, by_number};
@@ -50,12 +50,15 @@ pub enum GenerateError {
     Type(String),
     /// The tensor exceeds a limit; its name.
     Limit(&'static str),
+    /// The work was interrupted.
+    Stopped(Stopped),
 }
 
 impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Type(reason) => f.write_str(reason),
+            Self::Stopped(stopped) => stopped.fmt(f),
             Self::Limit(name) => write!(f, "the value is too large: raise the limit `{name}` to allow it"),
         }
     }
@@ -127,6 +130,7 @@ impl<'a> Generator<'a> {
                     GenerateError::Type("its rank, or the size of a dimension, is not known".to_owned())
                 })?;
                 let range = self.ranges.of(input, tensor.elem);
+                let limits = (limits, &Interrupt::NEVER);
                 Value::from(self::tensor(self.seed, tensor.elem, dims, name, range, limits)?)
             }
             TypeKind::Sequence(Some(item)) => match &item.kind {
@@ -176,7 +180,7 @@ impl<'a> Generator<'a> {
         let dims = item.shape.iter().flat_map(|shape| shape.dims());
         let dims = dims.map(|dim| dim.known().unwrap_or(OPEN_SIZE)).collect();
         let range = self.ranges.default(item.elem);
-        Ok(Value::from(tensor(self.seed, item.elem, dims, name, range, limits)?))
+        Ok(Value::from(tensor(self.seed, item.elem, dims, name, range, (limits, &Interrupt::NEVER))?))
     }
 }
 
@@ -187,7 +191,7 @@ fn tensor(
     dims: Vec<i64>,
     name: &str,
     range: Range,
-    limits: &Limits,
+    (limits, interrupt): (&Limits, &Interrupt),
 ) -> Result<Tensor, GenerateError> {
     let too_large = GenerateError::Limit("run_elements");
     let count = dims.iter().try_fold(1_u64, |count, &dim| count.checked_mul(u64::try_from(dim).ok()?));
@@ -206,7 +210,7 @@ fn tensor(
         ElemClass::None => return Err(GenerateError::Type("its element type is not known".to_owned())),
         ElemClass::String => Payload::strings((0..count).map(|index| string(draws.unit(index))).collect()),
         ElemClass::Complex => complex(elem, count, draws),
-        _ => numbers(elem, count, draws, range)?,
+        _ => numbers(elem, count, draws, range, interrupt)?,
     };
     Ok(Tensor::from_parts(elem.code(), dims.into_iter().collect(), payload))
 }
@@ -238,30 +242,46 @@ pub enum WeightRange {
 ///
 /// # Errors
 ///
-/// Returns an error if no elements of the type can be generated, or if it exceeds [`Limits::run_elements`] or
-/// [`Limits::run_bytes`].
+/// Returns an error if no elements of the type can be generated, if it exceeds [`Limits::run_elements`] or
+/// [`Limits::run_bytes`], or if the work is interrupted.
 pub fn weight(
     seed: u64,
     name: &str,
     elem: ElemType,
     dims: &[i64],
     range: WeightRange,
-    limits: &Limits,
+    execution: &Execution,
 ) -> Result<Tensor, GenerateError> {
     let range = match range {
         WeightRange::Within(low, high) => Range::Within(low, high),
         WeightRange::OfType => ranges::of_type(elem, 1.0),
     };
-    tensor(seed, elem, dims.to_vec(), name, range, limits)
+    let Execution { limits, interrupt, .. } = execution;
+    tensor(seed, elem, dims.to_vec(), name, range, (limits, interrupt))
 }
 
-fn numbers(elem: ElemType, count: usize, draws: Draws, range: Range) -> Result<Payload, GenerateError> {
+/// Elements between two checks of the interrupt.
+const WATCHED_ELEMENTS: usize = 1 << 16;
+
+fn numbers(
+    elem: ElemType,
+    count: usize,
+    draws: Draws,
+    range: Range,
+    interrupt: &Interrupt,
+) -> Result<Payload, GenerateError> {
     let is_float = elem.is_float();
     let draw = |index| if is_float { draws.spread(index) } else { draws.unit(index) };
     let encoded = by_number!(elem, T => {
         let number = |index| T::of_f64(range.number(index, count, draw(index), is_float));
-        Ok::<_, crate::cx::Stop>(T::encode(elem, (0..count).map(number).collect()))
+        let mut numbers = Vec::with_capacity(count);
+        while numbers.len() < count && interrupt.check().is_ok() {
+            let end = numbers.len().saturating_add(WATCHED_ELEMENTS).min(count);
+            numbers.extend((numbers.len()..end).map(number));
+        }
+        Ok::<_, crate::cx::Stop>(T::encode(elem, numbers))
     });
+    interrupt.check().map_err(GenerateError::Stopped)?;
     encoded.map_err(|_| GenerateError::Type("no value of its element type can be generated".to_owned()))
 }
 
