@@ -7,7 +7,7 @@ use onnx_ir::{Constant, Def, EditError, GraphId, Model, NodeId, OpsetScope, Posi
 use onnx_schema::{Registry, attr, op};
 use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 use onnx_types::tensor::{DataSource, Tensor};
-use onnx_types::{Dim, ElemType, Execution, Type};
+use onnx_types::{Dim, ElemType, Execution, Stopped, Type};
 
 /// The graphs that are not in functions.
 pub(crate) fn graphs_outside_functions(model: &Model) -> impl Iterator<Item = GraphId> + '_ {
@@ -195,15 +195,20 @@ pub(crate) fn raise_ir_version(model: &mut Model) {
 
 /// Writes the inferred types of inner values: runtimes find more to fuse where shapes are known. Inputs and outputs keep what they declare. The
 /// IR version is raised to one that has the types.
+///
+/// # Errors
+///
+/// Returns an error if the work is interrupted.
 pub(crate) fn write_types(
     model: &mut Model,
     registry: &Registry,
     data: &dyn DataSource,
     execution: &Execution,
-) {
+) -> Result<(), Stopped> {
     let known =
         InferOptions::default().with_registry(registry).with_data(data).with_execution(execution.clone());
     let mut inference = infer(model, &known);
+    execution.interrupt.check()?;
     let main = model.graph(model.main_graph());
     let outputs = main.outputs().iter().map(|output| output.value());
     let interface: Vec<ValueId> = main.inputs().iter().copied().chain(outputs).collect();
@@ -214,5 +219,10 @@ pub(crate) fn write_types(
     for (value, ty) in declared {
         model.set_type(value, ty);
     }
+    execution.interrupt.check()?;
+    // What is not needed any more takes time to free, too.
+    drop(inference);
+    execution.interrupt.check()?;
     raise_ir_version(model);
+    Ok(())
 }

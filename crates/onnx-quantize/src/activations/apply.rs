@@ -6,13 +6,13 @@ use foldhash::fast::RandomState;
 use onnx_compose::Scales;
 use onnx_ir::{AttrValue, Def, GraphId, Model, Node, NodeId, Position, Use, User, ValueId};
 use onnx_schema::{attr, op};
-use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, Tensor, TensorError};
+use onnx_types::{ElemType, Watch};
 
-use super::StaticOptions;
 use super::biases::{Biases, quantized};
 use super::parameters::Parameters;
 use super::plan::{Candidate, Plan, activation, bounds, is_scaled};
+use super::{StaticOptions, WATCHED_NODES};
 use crate::edits::{add_constant, add_constant_in, behind, erase_unused_initializers};
 use crate::weights::{
     Format, Layout, QuantizeError, Quantized, QuantizedWeight, dense_constant, quantize, quantize_with,
@@ -74,7 +74,9 @@ pub(crate) fn apply(
     }
     let uses = uses(plan);
     let makers: HashSet<NodeId, RandomState> = plan.nodes.iter().map(|candidate| candidate.node).collect();
+    let mut watch = Watch::silent(&options.execution.interrupt, WATCHED_NODES);
     for &value in &plan.values {
+        watch.work(1)?;
         if dense_constant(model, value).is_some() {
             continue;
         }
@@ -91,7 +93,9 @@ pub(crate) fn apply(
         }
         cx.pair(model, value, &uses, is_made, value)?;
     }
+    watch.check()?;
     erase_unused_initializers(model);
+    watch.check()?;
     Ok(cx.done)
 }
 

@@ -6,12 +6,13 @@
 use onnx_compose::BiasFormat;
 use onnx_ir::{Model, Node, NodeId, ValueId};
 use onnx_schema::{attr, op};
+use onnx_types::Watch;
 use onnx_types::tensor::{DataSource, Tensor, TensorError};
 
-use super::StaticOptions;
-use super::constants::varies;
+use super::constants::Varying;
 use super::parameters::Parameters;
 use super::plan::{Candidate, Plan, StayReason, is_by_channel, is_dequantized, is_scaled};
+use super::{StaticOptions, WATCHED_NODES};
 use crate::weights::{QuantizeError, dense_constant, weight_operand};
 
 /// The scales of the operands of a node.
@@ -43,13 +44,15 @@ impl Biases<'_> {
     ///
     /// Returns an error if a bias cannot be read.
     pub(super) fn unusable(&self, model: &Model) -> Result<Vec<(NodeId, StayReason)>, QuantizeError> {
-        let mut found = Vec::new();
+        let (mut found, mut varying) = (Vec::new(), Varying::default());
+        let mut watch = Watch::silent(&self.options.execution.interrupt, WATCHED_NODES);
         for candidate in &self.plan.nodes {
+            watch.work(1)?;
             let Some(value) = self.bias(model, candidate) else { continue };
             let is_usable = match dense_constant(model, value) {
                 Some(_) => self.fits(model, candidate)?,
                 // Runtimes quantize what is the same in each run, or that a caller may replace.
-                None => is_dequantized(model, value) || varies(model, value),
+                None => is_dequantized(model, value) || varying.has(model, value),
             };
             if !is_usable {
                 found.push((candidate.node, StayReason::Bias));

@@ -96,15 +96,16 @@ pub(crate) fn calibrate_with(
         if let Some(histogram) = found.histograms.get_mut(index) {
             histogram.add(numbers, is_counted);
         }
-        found.means.iter_mut().filter(|(of, ..)| *of == index).for_each(|(_, key, means)| {
+        for (key, means) in found.means.get_mut(index).into_iter().flatten() {
             means.add(dims, key.axis(dims), numbers);
-        });
+        }
     };
     let mut outputs = Outputs::default();
     observe(model, &values, samples, options, &visit, (&mut found, &mut |values| outputs.add(values)))?;
     let symmetric = options.is_symmetric();
     let mut ranges = Ranges::default();
     for (&value, histogram) in values.iter().zip(&found.histograms) {
+        options.execution.interrupt.check()?;
         let range = histogram.range(method, &format, symmetric).filter(|_| !histogram.has_other);
         if let Some(range) = range {
             ranges.join(model.str(model.value(value).name()), range);
@@ -114,7 +115,7 @@ pub(crate) fn calibrate_with(
     if let Some((&value, _)) = other.filter(|_| ranges.iter().len() == 0) {
         return Err(CalibrateError::NotFinite(model.str(model.value(value).name()).to_owned()));
     }
-    let means = found.means.into_iter().map(|(_, key, means)| (key, means)).collect();
+    let means = found.means.into_iter().flatten().collect();
     Ok((ranges, Runs { means: Some(means), outputs: outputs.values }))
 }
 
@@ -130,16 +131,19 @@ pub(crate) struct Runs {
 /// What is collected in runs, by the indices of values.
 struct Found {
     histograms: Vec<Histogram>,
-    means: Vec<(usize, MeanOf, Means)>,
+    means: Vec<Vec<(MeanOf, Means)>>,
 }
 
 impl Found {
     fn new(model: &Model, values: &[ValueId], candidates: &Candidates) -> Self {
-        let mut means: Vec<(usize, MeanOf, Means)> = Vec::new();
+        let index: HashMap<ValueId, usize, RandomState> =
+            values.iter().enumerate().map(|(index, &value)| (value, index)).collect();
+        let mut means = vec![Vec::new(); values.len()];
         for of in candidates.all.iter().filter_map(|candidate| MeanOf::find(model, candidate)) {
-            let index = values.iter().position(|&value| value == of.operand);
-            let is_known = means.iter().any(|(_, known, _)| *known == of);
-            means.extend(index.filter(|_| !is_known).map(|index| (index, of, Means::default())));
+            let own = index.get(&of.operand).and_then(|&index| means.get_mut(index));
+            if let Some(own) = own.filter(|own| own.iter().all(|(known, _)| *known != of)) {
+                own.push((of, Means::default()));
+            }
         }
         Self { histograms: vec![Histogram::default(); values.len()], means }
     }

@@ -3,7 +3,7 @@
 //! Runtimes compute such values when they load a model, and then quantize a bias as they do one that is an initializer.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, constant};
@@ -11,24 +11,54 @@ use onnx_ir::{Attribute, Def, Model, Node, NodeId, OpsetScope, Position, ValueId
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, ElemType};
+use onnx_types::{Dim, ElemType, Interrupt, Stopped, Watch};
 
-use super::StaticOptions;
 use super::plan::{has_bias, is_dequantized};
+use super::{StaticOptions, WATCHED_NODES};
 use crate::edits::{add_constant, nodes_outside_functions, without_defaults};
 use crate::weights::{QuantizeError, dense_constant};
 
 /// Whether a value depends on what a caller gives, or a loop carries. Initializers that a caller may replace count as constants, as do the
 /// inputs of functions and sizes that the model states: runtimes treat them as such. What many nodes make counts as computed in each run.
 pub(super) fn varies(model: &Model, value: ValueId) -> bool {
-    follow(model, value, |node| stated_sizes(model.node(node), |value| dims_of(model, value)).is_some())
+    Varying::default().has(model, value)
 }
 
-/// Whether a value depends on what a caller gives, if results of some nodes are constants.
-fn follow(model: &Model, value: ValueId, mut is_constant: impl FnMut(NodeId) -> bool) -> bool {
+/// The values of a model that are known not to be the same in each run: the nodes in front of one are not visited again for each node
+/// behind it.
+#[derive(Default)]
+pub(super) struct Varying(HashSet<ValueId, RandomState>);
+
+impl Varying {
+    /// Whether a value [varies].
+    pub(super) fn has(&mut self, model: &Model, value: ValueId) -> bool {
+        let is_stated = |node| stated_sizes(model.node(node), |value| dims_of(model, value)).is_some();
+        self.has_unless(model, value, is_stated)
+    }
+
+    /// Whether a value depends on what a caller gives, if results of some nodes, which are the same in all calls, are constants.
+    fn has_unless(&mut self, model: &Model, value: ValueId, is_constant: impl FnMut(NodeId) -> bool) -> bool {
+        let has = follow(model, value, &self.0, is_constant);
+        if has {
+            self.0.insert(value);
+        }
+        has
+    }
+}
+
+/// Whether a value depends on what a caller gives, given some that do, if results of some nodes are constants.
+fn follow(
+    model: &Model,
+    value: ValueId,
+    known: &HashSet<ValueId, RandomState>,
+    mut is_constant: impl FnMut(NodeId) -> bool,
+) -> bool {
     const MOST: usize = 4096;
     let (mut open, mut seen) = (vec![value], HashSet::<ValueId, RandomState>::default());
     while let Some(value) = open.pop() {
+        if known.contains(&value) {
+            return true;
+        }
         let record = model.value(value);
         if !seen.insert(value) || record.initializer().is_some() {
             continue;
@@ -90,7 +120,7 @@ fn with_sizes<'m>(
     let mut source = without_defaults(model)?;
     let mut sizes = Vec::new();
     for &(.., value) in places {
-        follow(model, value, |node| {
+        follow(model, value, &HashSet::default(), |node| {
             let gives_sizes = gives_sizes(model.node(node));
             sizes.extend(gives_sizes.then_some(node).filter(|node| !sizes.contains(node)));
             gives_sizes
@@ -129,20 +159,20 @@ pub(super) fn fold_biases<'m>(
         .with_registry(options.registry)
         .with_data(options.data)
         .with_execution(options.execution.clone());
-    let places = computed_biases(model);
+    let places = computed_biases(model, &options.execution.interrupt)?;
     if places.is_empty() {
         return Ok(Cow::Borrowed(model));
     }
     let source = with_sizes(model, &places, options)?;
     let mut folded = Cow::Borrowed(model);
-    let mut known: Vec<(ValueId, ValueId)> = Vec::new();
+    let mut known: HashMap<ValueId, ValueId, RandomState> = HashMap::default();
     for (node, index, value) in places {
         options.execution.interrupt.check()?;
         if varies(&source, value) {
             continue;
         }
-        let new = match known.iter().find(|(old, _)| *old == value) {
-            Some(&(_, new)) => new,
+        let new = match known.get(&value) {
+            Some(&new) => new,
             None => {
                 let tensor = match constant(&source, value, &run) {
                     Ok(tensor) if tensor.elem() == ElemType::Float => tensor,
@@ -150,7 +180,7 @@ pub(super) fn fold_biases<'m>(
                 };
                 let name = format!("{}_folded", model.str(model.value(value).name()));
                 let new = add_constant(folded.to_mut(), &name, tensor)?;
-                known.push((value, new));
+                known.insert(value, new);
                 new
             }
         };
@@ -162,22 +192,24 @@ pub(super) fn fold_biases<'m>(
 }
 
 /// The biases that are results of nodes and may be the same in each run, with the nodes that add them.
-fn computed_biases(model: &Model) -> Vec<(NodeId, usize, ValueId)> {
-    let mut found = Vec::new();
+fn computed_biases(model: &Model, interrupt: &Interrupt) -> Result<Vec<(NodeId, usize, ValueId)>, Stopped> {
+    let (mut found, mut varying) = (Vec::new(), Varying::default());
+    let mut watch = Watch::silent(interrupt, WATCHED_NODES);
     for node in nodes_outside_functions(model) {
+        watch.work(1)?;
         let record = model.node(node);
         let places = if !record.domain().is_empty() { 0..0 } else { bias_places(model, record) };
         for index in places {
             let Some(value) = record.input(index) else { continue };
             let is_computed =
                 model.value(value).producer().is_some() && dense_constant(model, value).is_none();
-            let may_vary = || follow(model, value, |node| gives_sizes(model.node(node)));
+            let mut may_vary = || varying.has_unless(model, value, |node| gives_sizes(model.node(node)));
             if is_computed && !is_dequantized(model, value) && !may_vary() {
                 found.push((node, index, value));
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// The operands of a node that may be a bias: of a sum, both if one is a product.

@@ -1,6 +1,6 @@
 //! Correction of biases: rounding a weight moves the mean of an output channel, and the bias takes that back.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_compose::Scales;
@@ -97,6 +97,11 @@ impl MeanOf {
         Some(Place::of(model, candidate)?.mean(model))
     }
 
+    /// The means that an operand can have.
+    const fn all(operand: ValueId) -> [Self; 2] {
+        [Self { operand, is_conv: false }, Self { operand, is_conv: true }]
+    }
+
     pub(crate) const fn axis(&self, dims: &[i64]) -> usize {
         if self.is_conv { 1 } else { dims.len().saturating_sub(1) }
     }
@@ -191,7 +196,7 @@ impl Work<'_> {
         known: &Runs,
         (result, report, stay): (&mut Model, &mut StaticReport, &Stay),
     ) -> Result<Option<Vec<MeasuredOutput>>, QuantizeError> {
-        let (plan, _) = self.plan(model, stay);
+        let (plan, _) = self.plan(model, stay)?;
         let (corrected, biases) = self.corrected(model, result, &plan, (samples, known))?;
         if biases == 0 {
             return Ok(None);
@@ -268,18 +273,15 @@ impl Work<'_> {
         places: &[Place],
         samples: &dyn Samples,
     ) -> Result<HashMap<MeanOf, Means, RandomState>, QuantizeError> {
-        let mut wanted: Vec<MeanOf> = Vec::new();
-        for of in places.iter().map(|place| place.mean(model)) {
-            if !wanted.contains(&of) {
-                wanted.push(of);
-            }
-        }
+        let mut seen: HashSet<MeanOf, RandomState> = HashSet::default();
+        let all = places.iter().map(|place| place.mean(model));
+        let wanted: Vec<MeanOf> = all.filter(|of| seen.insert(*of)).collect();
         let values: Vec<ValueId> = wanted.iter().map(|of| of.operand).collect();
         let mut means: HashMap<MeanOf, Means, RandomState> = HashMap::default();
         let visit = |index: usize, dims: &[i64], numbers: &[f32], means: &mut HashMap<_, Means, _>| {
-            let operand = values.get(index);
-            for of in wanted.iter().filter(|of| Some(&of.operand) == operand) {
-                means.entry(*of).or_default().add(dims, of.axis(dims), numbers);
+            let Some(&operand) = values.get(index) else { return };
+            for of in MeanOf::all(operand).into_iter().filter(|of| seen.contains(of)) {
+                means.entry(of).or_default().add(dims, of.axis(dims), numbers);
             }
         };
         let found = observe(model, &values, samples, self.options, &visit, (&mut means, &mut drop));

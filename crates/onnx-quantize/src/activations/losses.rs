@@ -39,7 +39,7 @@ pub fn losses(
     let joined = join_biases(model, options).map_err(|error| failed(error.to_string()))?;
     let model = &*joined;
     let work = Work::new(model, to, ranges, options).map_err(|error| failed(error.to_string()))?;
-    let (plan, parameters) = work.plan(model, &work.stay);
+    let (plan, parameters) = work.plan(model, &work.stay)?;
     let found = parameters.losses(model, &plan, &work.to, samples, options)?;
     let values = plan.values.iter().filter_map(|&value| {
         let sums = found.get(&value)?;

@@ -24,7 +24,7 @@ use onnx_compose::{Quantization, Scales};
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
-use onnx_types::{ElemType, Execution};
+use onnx_types::{ElemType, Execution, Stopped, Watch};
 
 pub use self::apply::activation_in_range;
 use self::apply::{Applied, apply};
@@ -254,16 +254,20 @@ pub(crate) fn quantize_with_runs(
         Some(samples) => work.correct(&source, samples, known, (&mut result, &mut report, &stay))?,
         None => None,
     };
-    write_types(&mut result, options.registry, options.data, &options.execution);
+    write_types(&mut result, options.registry, options.data, &options.execution)?;
     if fusible::write(&mut result, &source, options.table.bias, &mut report)? {
-        write_types(&mut result, options.registry, options.data, &options.execution);
+        write_types(&mut result, options.registry, options.data, &options.execution)?;
     }
     drop(source);
     drop(folded);
+    options.execution.interrupt.check()?;
     *model = result;
     report.stay.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
     Ok((report, measured))
 }
+
+/// Nodes and values between two checks of the interrupt.
+const WATCHED_NODES: u64 = 256;
 
 /// Nodes that stay wide, with the reason.
 type Stay = HashMap<NodeId, StayReason, RandomState>;
@@ -359,10 +363,10 @@ impl<'a> Work<'a> {
     /// Keeps nodes with a value that has no range, with an operand that would vanish, or with a bias that has no form, until none is left.
     fn keep_unusable(&mut self, model: &Model) -> Result<(), QuantizeError> {
         loop {
-            let (plan, parameters) = self.plan(model, &self.stay);
+            let (plan, parameters) = self.plan(model, &self.stay)?;
             let biases = Biases { plan: &plan, parameters: &parameters, options: self.options };
             let mut bad = biases.unusable(model)?;
-            bad.extend(parameters.unusable(model, &plan, &self.to));
+            bad.extend(parameters.unusable(model, &plan, &self.to, &self.options.execution.interrupt)?);
             if bad.is_empty() {
                 return Ok(());
             }
@@ -371,23 +375,25 @@ impl<'a> Work<'a> {
     }
 
     /// What is quantized if some nodes stay, and its scales and zero points.
-    fn plan(&self, model: &Model, stay: &Stay) -> (Plan, Parameters) {
-        let plan = Plan::choose(model, &self.candidates, stay, self.options);
-        let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options);
-        (plan, parameters)
+    fn plan(&self, model: &Model, stay: &Stay) -> Result<(Plan, Parameters), Stopped> {
+        let plan = Plan::choose(model, &self.candidates, stay, self.options)?;
+        let parameters = Parameters::find(model, &plan, &self.to, self.ranges, self.options)?;
+        Ok((plan, parameters))
     }
 
     /// The model with everything quantized but the nodes that stay.
     fn attempt(&self, model: &Model, stay: &Stay) -> Result<(Model, StaticReport), QuantizeError> {
         self.options.execution.interrupt.check()?;
-        let (plan, parameters) = self.plan(model, stay);
+        let (plan, parameters) = self.plan(model, stay)?;
         let mut result = model.clone();
+        let mut watch = Watch::silent(&self.options.execution.interrupt, WATCHED_NODES);
         let Applied { folded, pairs, weights, biases } =
             apply(&mut result, &plan, &parameters, (&self.to, &self.weights), self.options)?;
         let mut report = StaticReport { folded, pairs, weights, biases, ..StaticReport::default() };
         let chosen: std::collections::HashSet<NodeId, RandomState> =
             plan.nodes.iter().map(|candidate| candidate.node).collect();
         for candidate in &self.candidates.all {
+            watch.work(1)?;
             let record = model.node(candidate.node);
             let name = model.str(record.op()).to_owned();
             if chosen.contains(&candidate.node) {
@@ -408,6 +414,7 @@ impl<'a> Work<'a> {
             report.stay.push((model.str(record.op()).to_owned(), output.unwrap_or_default(), reason));
         }
         for &value in &plan.values {
+            watch.work(1)?;
             if let Some((scale, zero)) = parameters.of(&plan, value) {
                 report.parameters.push((model.str(model.value(value).name()).to_owned(), scale, zero));
             }
@@ -422,7 +429,7 @@ impl<'a> Work<'a> {
         budget: Budget<'_>,
         known: &Runs,
     ) -> Result<(Model, StaticReport, Stay), QuantizeError> {
-        let (plan, _) = self.plan(model, &self.stay);
+        let (plan, _) = self.plan(model, &self.stay)?;
         let nodes: Vec<NodeId> = plan.nodes.iter().map(|candidate| candidate.node).collect();
         let settings = MeasureOptions::default()
             .with_registry(self.options.registry)

@@ -6,10 +6,11 @@ use foldhash::fast::RandomState;
 use onnx_eval::compare::Noise;
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_schema::op;
+use onnx_types::{Interrupt, Stopped, Watch};
 
 use super::calibrate::{CalibrateError, observe};
 use super::plan::{Candidate, Plan, StayReason};
-use super::{Ranges, StaticOptions};
+use super::{Ranges, StaticOptions, WATCHED_NODES};
 use crate::samples::Samples;
 use crate::weights::{Format, dense_constant};
 
@@ -35,7 +36,8 @@ impl Parameters {
         to: &Format,
         known: &Ranges,
         options: &StaticOptions<'_>,
-    ) -> Self {
+    ) -> Result<Self, Stopped> {
+        let mut watch = Watch::silent(&options.execution.interrupt, WATCHED_NODES);
         let mut found = Self {
             ranges: HashMap::default(),
             parameters: HashMap::default(),
@@ -44,6 +46,7 @@ impl Parameters {
             constants: HashMap::default(),
         };
         for candidate in plan.nodes.iter().filter(|candidate| is_sum(model, candidate)) {
+            watch.work(1)?;
             let record = model.node(candidate.node);
             for value in candidate.operands.iter().filter_map(|&index| record.input(index)) {
                 let range = dense_constant(model, value).and_then(|tensor| ends(tensor, options));
@@ -52,6 +55,7 @@ impl Parameters {
         }
         let mut incomplete = Vec::new();
         for &value in &plan.values {
+            watch.work(1)?;
             let range = match dense_constant(model, value) {
                 Some(tensor) => ends(tensor, options),
                 None => known.get(model.str(model.value(value).name())),
@@ -72,7 +76,7 @@ impl Parameters {
         found.small = small.map(|(&root, _)| root).collect();
         let parameters = |&range: &(f32, f32)| to.parameters(range, options.is_symmetric());
         found.parameters = found.ranges.iter().map(|(&root, range)| (root, parameters(range))).collect();
-        found
+        Ok(found)
     }
 
     /// The scale and the zero point of a value.
@@ -81,9 +85,17 @@ impl Parameters {
     }
 
     /// The nodes that cannot be quantized with these ranges.
-    pub(crate) fn unusable(&self, model: &Model, plan: &Plan, to: &Format) -> Vec<(NodeId, StayReason)> {
+    pub(crate) fn unusable(
+        &self,
+        model: &Model,
+        plan: &Plan,
+        to: &Format,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<(NodeId, StayReason)>, Stopped> {
         let mut found = Vec::new();
+        let mut watch = Watch::silent(interrupt, WATCHED_NODES);
         for candidate in &plan.nodes {
+            watch.work(1)?;
             // Others of the same scale may stay.
             if plan.values_of(model, candidate).any(|value| !self.own.contains_key(&value)) {
                 found.push((candidate.node, StayReason::NoRange));
@@ -100,7 +112,7 @@ impl Parameters {
                 found.push((candidate.node, StayReason::Coarse));
             }
         }
-        found
+        Ok(found)
     }
 
     fn is_mask(&self, value: ValueId) -> bool {

@@ -8,10 +8,10 @@ use onnx_ir::{Callee, Model, Node, NodeId, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, Tensor};
-use onnx_types::{ElemType, Stopped, Type};
+use onnx_types::{ElemType, Stopped, Type, Watch};
 
-use super::StaticOptions;
 use super::groups::Groups;
+use super::{StaticOptions, WATCHED_NODES};
 use crate::edits::nodes_outside_functions;
 use crate::narrow::{Kept, Types, collect_types, keep_indices};
 use crate::types::inner_elem;
@@ -61,7 +61,9 @@ impl Candidates {
             matches!(elem, Some(ElemType::Float16 | ElemType::Bfloat16 | ElemType::Double))
         };
         let (mut all, mut others) = (Vec::new(), Vec::new());
+        let mut watch = Watch::silent(&options.execution.interrupt, WATCHED_NODES);
         for node in nodes_outside_functions(model).into_iter().filter(|node| !kept.contains_key(node)) {
+            watch.work(1)?;
             let record = model.node(node);
             let row = table.operator(model.str(record.op())).filter(|_| record.domain().is_empty());
             let is_standard = || matches!(model.callee(node, options.registry), Callee::Standard(_));
@@ -280,10 +282,10 @@ impl Plan {
         candidates: &Candidates,
         stay: &HashMap<NodeId, StayReason, RandomState>,
         options: &StaticOptions<'_>,
-    ) -> Self {
+    ) -> Result<Self, Stopped> {
         let open: Vec<&Candidate> =
             candidates.all.iter().filter(|candidate| !stay.contains_key(&candidate.node)).collect();
-        let optimistic = Self::of(model, &open, options);
+        let optimistic = Self::of(model, &open, options)?;
         // Now without the operands and results of candidates that nothing needs.
         let nodes: HashSet<NodeId, RandomState> =
             optimistic.nodes.iter().map(|candidate| candidate.node).collect();
@@ -293,7 +295,8 @@ impl Plan {
     }
 
     /// What is quantized if all of these candidates may be.
-    fn of(model: &Model, open: &[&Candidate], options: &StaticOptions<'_>) -> Self {
+    fn of(model: &Model, open: &[&Candidate], options: &StaticOptions<'_>) -> Result<Self, Stopped> {
+        let mut watch = Watch::silent(&options.execution.interrupt, WATCHED_NODES);
         let mut plan = Self {
             nodes: Vec::new(),
             values: Vec::new(),
@@ -305,6 +308,7 @@ impl Plan {
         if !options.is_symmetric() && options.table.results {
             let own = open.iter().filter(|candidate| candidate.scales == Scales::Own);
             for &result in own.flat_map(|candidate| &candidate.results) {
+                watch.work(1)?;
                 let fold = activation(model, result)
                     .filter(|(node, _)| bounds(model, *node, options.data).is_some());
                 if let Some((node, value)) = fold {
@@ -313,9 +317,9 @@ impl Plan {
                 }
             }
         }
-        let needed = Needed::find(model, open, &plan, options);
-        plan.collect(model, open, &needed, options);
-        plan
+        let needed = Needed::find(model, open, &plan, (options, &mut watch))?;
+        plan.collect(model, open, &needed, (options, &mut watch))?;
+        Ok(plan)
     }
 
     /// The value that has the pair of a result: that of an activation behind it, if the range takes its place.
@@ -336,8 +340,15 @@ impl Plan {
     }
 
     /// Collects values and groups of the chosen nodes.
-    fn collect(&mut self, model: &Model, open: &[&Candidate], needed: &Needed, options: &StaticOptions<'_>) {
+    fn collect(
+        &mut self,
+        model: &Model,
+        open: &[&Candidate],
+        needed: &Needed,
+        (options, watch): (&StaticOptions<'_>, &mut Watch),
+    ) -> Result<(), Stopped> {
         for &candidate in open.iter().filter(|candidate| needed.nodes.contains(&candidate.node)) {
+            watch.work(1)?;
             let is_moving = candidate.scales == Scales::Equal;
             let mut own = operands(model, candidate);
             if !is_moving {
@@ -358,6 +369,7 @@ impl Plan {
             }
             self.nodes.push(candidate.clone());
         }
+        Ok(())
     }
 }
 
@@ -395,11 +407,17 @@ struct Needed {
 
 impl Needed {
     /// Goes backwards from the products. If results have no pairs, all operators with their own scales are like products.
-    fn find(model: &Model, open: &[&Candidate], plan: &Plan, options: &StaticOptions<'_>) -> Self {
-        let available = Self::available(model, open, plan, options);
+    fn find(
+        model: &Model,
+        open: &[&Candidate],
+        plan: &Plan,
+        (options, watch): (&StaticOptions<'_>, &mut Watch),
+    ) -> Result<Self, Stopped> {
+        let available = Self::available(model, open, plan, (options, watch))?;
         let mut makers: HashMap<ValueId, &Candidate, RandomState> = HashMap::default();
         let mut open_nodes = Vec::new();
         for &candidate in open {
+            watch.work(1)?;
             let is_own = candidate.scales == Scales::Own;
             if is_own && (!options.table.results || is_product(model.node(candidate.node))) {
                 open_nodes.push(candidate);
@@ -415,6 +433,7 @@ impl Needed {
         }
         let mut found = Self { nodes: HashSet::default(), values: Values::default() };
         while let Some(candidate) = open_nodes.pop() {
+            watch.work(1)?;
             if !found.nodes.insert(candidate.node) {
                 continue;
             }
@@ -425,15 +444,21 @@ impl Needed {
                 }
             }
         }
-        found
+        Ok(found)
     }
 
     /// The values that are quantized if something takes them.
-    fn available(model: &Model, open: &[&Candidate], plan: &Plan, options: &StaticOptions<'_>) -> Values {
+    fn available(
+        model: &Model,
+        open: &[&Candidate],
+        plan: &Plan,
+        (options, watch): (&StaticOptions<'_>, &mut Watch),
+    ) -> Result<Values, Stopped> {
         let mut available = Values::default();
         let (own, moving): (Vec<&Candidate>, Vec<&Candidate>) =
             open.iter().copied().partition(|candidate| candidate.scales == Scales::Own);
         for candidate in own {
+            watch.work(1)?;
             available.extend(
                 operands(model, candidate)
                     .into_iter()
@@ -444,10 +469,11 @@ impl Needed {
             }
         }
         for candidate in moving {
+            watch.work(1)?;
             if moves_quantized(model, candidate, &available) {
                 available.extend(candidate.results.iter().copied());
             }
         }
-        available
+        Ok(available)
     }
 }

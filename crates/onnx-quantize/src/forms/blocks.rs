@@ -133,7 +133,7 @@ pub fn quantize_blocks(
     if !report.weights.is_empty() {
         import(&mut result);
         erase_unused_initializers(&mut result);
-        write_types(&mut result, options.registry, options.data, &options.execution);
+        write_types(&mut result, options.registry, options.data, &options.execution)?;
     }
     *model = result;
     Ok(report)

@@ -146,7 +146,7 @@ pub fn quantize_dynamic(
         work.replace(&mut result, &product)?;
     }
     erase_unused_initializers(&mut result);
-    write_types(&mut result, options.registry, options.data, &options.execution);
+    write_types(&mut result, options.registry, options.data, &options.execution)?;
     *model = result;
     Ok(work.report)
 }

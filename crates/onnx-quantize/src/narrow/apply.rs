@@ -98,7 +98,7 @@ pub(crate) fn apply(
         }
     }
     watch.check()?;
-    let removed = remove_idle_casts(model, choice, types, change)?;
+    let removed = remove_idle_casts(model, choice, types, change, &mut watch)?;
     Ok((casts, removed))
 }
 
@@ -286,7 +286,8 @@ fn remove_idle_casts(
     choice: &Choice,
     types: &Types,
     change: Change,
-) -> Result<usize, EditError> {
+    watch: &mut Watch,
+) -> Result<usize, ApplyError> {
     let mut removed = 0;
     let changed: HashSet<ValueId, RandomState> =
         choice.values.iter().filter(|(_, is_changed, _)| *is_changed).map(|&(value, ..)| value).collect();
@@ -295,6 +296,7 @@ fn remove_idle_casts(
     };
     let casts: Vec<NodeId> = model.all_graphs().flat_map(|graph| model.nodes(graph)).collect();
     for node in casts {
+        watch.work(1)?;
         let record = model.node(node);
         let (Some(operand), Some(value)) = (record.input(0), record.output(0)) else { continue };
         // The result of a cast that was added has the type that the cast makes.

@@ -395,7 +395,7 @@ fn attempt(
     // What is not needed any more takes time to free, too.
     drop((choice, types, functions));
     interrupt.check()?;
-    model.verify().map_err(|faults| {
+    model.verify_until(interrupt)?.map_err(|faults| {
         NarrowError::Invalid(faults.first().map(ToString::to_string).unwrap_or_default())
     })?;
     interrupt.check()?;

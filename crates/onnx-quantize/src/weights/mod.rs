@@ -337,14 +337,14 @@ pub fn quantize_weights(
         apply(&mut result, &prepared, &vec![true; prepared.len()], options)?;
         *model = result;
         if !prepared.is_empty() {
-            write_types(model, options.registry, options.data, &options.execution);
+            write_types(model, options.registry, options.data, &options.execution)?;
         }
         let weights = prepared.into_iter().map(|prepared| prepared.weight).collect();
         return Ok(WeightReport::of(weights, stay));
     };
     let report = WeightReport { stay, ..within_budget(model, prepared, budget, options)? };
     if report.weights.iter().any(|weight| !weight.is_kept) {
-        write_types(model, options.registry, options.data, &options.execution);
+        write_types(model, options.registry, options.data, &options.execution)?;
     }
     Ok(report)
 }
