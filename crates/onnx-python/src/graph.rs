@@ -28,7 +28,9 @@ pub(crate) struct Graph {
 #[pyclass(module = "onnxkit")]
 pub(crate) struct NodeIter {
     model: Py<Model>,
-    nodes: std::vec::IntoIter<NodeId>,
+    /// With the places of their operators in the list of these.
+    nodes: std::vec::IntoIter<(NodeId, u32)>,
+    operators: Vec<Py<PyString>>,
     /// When all of them were in the model.
     moment: u64,
     /// The thread that iterates, and the edits of others when it began.
@@ -37,8 +39,33 @@ pub(crate) struct NodeIter {
 }
 
 impl NodeIter {
-    pub(crate) fn new(model: Py<Model>, nodes: Vec<NodeId>, moment: u64, foreign_edits: u64) -> Self {
-        Self { model, nodes: nodes.into_iter(), moment, owner: std::thread::current().id(), foreign_edits }
+    /// An iteration over some nodes of the model as it is now.
+    pub(crate) fn new(
+        py: Python<'_>,
+        model: Py<Model>,
+        all: impl FnOnce(&ir::Model) -> Outcome<Vec<NodeId>>,
+    ) -> PyResult<Self> {
+        let shared = model.get();
+        let owner = std::thread::current().id();
+        let (nodes, operators, moment, foreign_edits) = shared.read(py, |inner| {
+            let (mut operators, mut places) = (Vec::new(), Vec::new());
+            let mut placed = |id: NodeId| {
+                let op = inner.model.node(id).op();
+                let index = op.index() as usize;
+                if places.len() <= index {
+                    places.resize(index + 1, u32::MAX);
+                }
+                let Some(place) = places.get_mut(index) else { return (id, u32::MAX) };
+                if *place == u32::MAX {
+                    *place = u32::try_from(operators.len()).unwrap_or(u32::MAX);
+                    operators.push(shared.string(py, &inner.model, op).unbind());
+                }
+                (id, *place)
+            };
+            let nodes: Vec<(NodeId, u32)> = all(&inner.model)?.into_iter().map(&mut placed).collect();
+            Ok((nodes, operators, shared.moment(), inner.foreign_edits(owner)))
+        })?;
+        Ok(Self { model, nodes: nodes.into_iter(), operators, moment, owner, foreign_edits })
     }
 }
 
@@ -53,9 +80,12 @@ impl NodeIter {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Node>> {
-        let Self { model, nodes, moment, owner, foreign_edits } = self;
+        let Self { model, nodes, operators, moment, owner, foreign_edits } = self;
         if model.get().moment() == *moment {
-            return Ok(nodes.next().map(|id| Node { model: model.clone_ref(py), id }));
+            return Ok(nodes.next().map(|(id, place)| match operators.get(place as usize) {
+                Some(op) => Node::at(model.clone_ref(py), id, (*moment, op.clone_ref(py))),
+                None => Node::new(model.clone_ref(py), id),
+            }));
         }
         let next = model.get().read(py, |inner| {
             let thread = inner.is_edited().then(|| std::thread::current().id());
@@ -70,9 +100,9 @@ impl NodeIter {
                     "another thread changed the model during iteration",
                 ));
             }
-            Ok(nodes.find(|&node| inner.model.get_node(node).is_some()))
+            Ok(nodes.find(|&(node, _)| inner.model.get_node(node).is_some()))
         })?;
-        Ok(next.map(|id| Node { model: model.clone_ref(py), id }))
+        Ok(next.map(|(id, _)| Node::new(model.clone_ref(py), id)))
     }
 }
 
@@ -210,18 +240,15 @@ impl Graph {
             alive(&inner.model, self.id)?;
             Ok(inner.model.nodes(self.id).collect::<Vec<_>>())
         })?;
-        let nodes = nodes.into_iter().map(|id| Node { model: self.model.clone_ref(py), id });
+        let nodes = nodes.into_iter().map(|id| Node::new(self.model.clone_ref(py), id));
         Ok(list_of(py, nodes)?.to_tuple())
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<NodeIter> {
-        let shared = self.model.get();
-        let (nodes, moment, edits) = shared.read(py, |inner| {
-            alive(&inner.model, self.id)?;
-            let nodes: Vec<_> = inner.model.nodes(self.id).collect();
-            Ok((nodes, shared.moment(), inner.foreign_edits(std::thread::current().id())))
-        })?;
-        Ok(NodeIter::new(self.model.clone_ref(py), nodes, moment, edits))
+        NodeIter::new(py, self.model.clone_ref(py), |model| {
+            alive(model, self.id)?;
+            Ok(model.nodes(self.id).collect())
+        })
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -327,7 +354,7 @@ impl Graph {
             alive(&inner.model, self.id)?;
             Ok(inner.model.owner_node(self.id))
         })?;
-        Ok(node.map(|id| Node { model: self.model.clone_ref(py), id }))
+        Ok(node.map(|id| Node::new(self.model.clone_ref(py), id)))
     }
 
     /// The graphs in attributes of the nodes of this graph, at any depth.
@@ -399,7 +426,7 @@ impl Graph {
             new.outputs = outputs.make(model, self.id, least);
             model.add_node(at, new).map_err(|error| Fault::edit(error.show(model)))
         })?;
-        Ok(Node { model: self.model.clone_ref(py), id })
+        Ok(Node::new(self.model.clone_ref(py), id))
     }
 
     /// Adds an input. The type is written as in ONNX text: `float[batch, 3]`.

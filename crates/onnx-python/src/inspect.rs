@@ -435,7 +435,7 @@ pub(crate) fn find<'py>(
     })?;
     let model = model.unbind();
     let object = |element| match element {
-        Element::Node(id) => Node { model: model.clone_ref(py), id }.into_bound_py_any(py),
+        Element::Node(id) => Node::new(model.clone_ref(py), id).into_bound_py_any(py),
         Element::Value(id) => Value::new(model.clone_ref(py), id).into_bound_py_any(py),
         Element::Graph(id) => crate::graph::Graph { model: model.clone_ref(py), id }.into_bound_py_any(py),
     };

@@ -261,12 +261,7 @@ impl Model {
     /// were erased are skipped. Edits of other threads end it with an error.
     fn nodes(slf: Bound<'_, Self>) -> PyResult<NodeIter> {
         let py = slf.py();
-        let (nodes, moment, edits) = slf.get().read(py, |inner| {
-            let model = &inner.model;
-            let nodes: Vec<_> = model.nodes_in(model.main_graph()).collect();
-            Ok((nodes, slf.get().moment(), inner.foreign_edits(std::thread::current().id())))
-        })?;
-        Ok(NodeIter::new(slf.unbind(), nodes, moment, edits))
+        NodeIter::new(py, slf.unbind(), |model| Ok(model.nodes_in(model.main_graph()).collect()))
     }
 
     /// The bodies of the functions of the model.

@@ -18,6 +18,8 @@ use crate::value::Value;
 pub(crate) struct Node {
     pub(crate) model: Py<Model>,
     pub(crate) id: NodeId,
+    /// The operator at a moment of the model, which most loops over nodes ask for first.
+    op: Option<(u64, Py<PyString>)>,
 }
 
 /// The node, if it is still in the model.
@@ -32,6 +34,15 @@ pub(crate) fn node_of(model: &Py<Model>, node: &Bound<'_, Node>) -> PyResult<Nod
 }
 
 impl Node {
+    pub(crate) const fn new(model: Py<Model>, id: NodeId) -> Self {
+        Self { model, id, op: None }
+    }
+
+    /// A node with its operator at a moment.
+    pub(crate) const fn at(model: Py<Model>, id: NodeId, op: (u64, Py<PyString>)) -> Self {
+        Self { model, id, op: Some(op) }
+    }
+
     fn read<T>(&self, py: Python<'_>, question: impl FnOnce(&Inner, &ir::Node) -> Outcome<T>) -> PyResult<T> {
         self.model.get().read(py, |inner| question(inner, alive(&inner.model, self.id)?))
     }
@@ -53,17 +64,17 @@ impl Node {
     }
 
     fn nodes_of(&self, py: Python<'_>, nodes: Vec<NodeId>) -> Vec<Self> {
-        nodes.into_iter().map(|id| Self { model: self.model.clone_ref(py), id }).collect()
+        nodes.into_iter().map(|id| Self::new(self.model.clone_ref(py), id)).collect()
     }
 
     fn values_of<'py>(
         &self,
         py: Python<'py>,
-        values: SmallVec<[Option<ir::ValueId>; 8]>,
+        values: &[Option<ir::ValueId>],
     ) -> PyResult<Bound<'py, PyTuple>> {
         // Made without the lock: new objects can let Python collect garbage, and so run any code.
         let value = |id: Option<ir::ValueId>| id.map(|id| Value::new(self.model.clone_ref(py), id));
-        PyTuple::new(py, values.into_iter().map(value))
+        PyTuple::new(py, values.iter().copied().map(value))
     }
 }
 
@@ -72,7 +83,10 @@ impl Node {
     /// The operator, or the name of the function that the node calls.
     #[getter]
     fn op_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        self.name_of(py, ir::Node::op)
+        match &self.op {
+            Some((moment, op)) if *moment == self.model.get().moment() => Ok(op.bind(py).clone()),
+            _ => self.name_of(py, ir::Node::op),
+        }
     }
 
     #[setter]
@@ -147,23 +161,29 @@ impl Node {
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         type Made = (ir::ValueId, Option<NodeId>);
         let shared = self.model.get();
-        let (values, moment) = self.read(py, |inner, node| {
+        // Filled in place: its size makes moves expensive.
+        let mut values: SmallVec<[Option<Made>; 8]> = SmallVec::new();
+        let moment = self.read(py, |inner, node| {
             let made = |id: ir::ValueId| (id, inner.model.value(id).producer());
-            let values: SmallVec<[Option<Made>; 8]> = node.inputs().map(|id| id.map(made)).collect();
-            Ok((values, shared.moment()))
+            values.extend(node.inputs().map(|id| id.map(made)));
+            Ok(shared.moment())
         })?;
         // Made without the lock: new objects can let Python collect garbage, and so run any code.
         let value = |made: Option<Made>| {
             made.map(|(id, producer)| Value::at(self.model.clone_ref(py), id, (moment, producer)))
         };
-        PyTuple::new(py, values.into_iter().map(value))
+        PyTuple::new(py, values.iter().copied().map(value))
     }
 
     /// The results; `None` for one that is left out.
     #[getter]
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let values = self.read(py, |_, node| Ok(node.outputs().into()))?;
-        self.values_of(py, values)
+        let mut values: SmallVec<[Option<ir::ValueId>; 8]> = SmallVec::new();
+        self.read(py, |_, node| {
+            values.extend_from_slice(node.outputs());
+            Ok(())
+        })?;
+        self.values_of(py, &values)
     }
 
     /// The attributes, as a mapping from names to values.

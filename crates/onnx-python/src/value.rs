@@ -59,7 +59,7 @@ impl Value {
     }
 
     fn node(&self, py: Python<'_>, id: NodeId) -> Node {
-        Node { model: self.model.clone_ref(py), id }
+        Node::new(self.model.clone_ref(py), id)
     }
 }
 
