@@ -20,7 +20,7 @@ use onnx_weights::{StripOptions, restore, strip};
 
 const NODES: usize = 4096;
 
-/// Layers of a product with a weight of its own, a sum, and two functions, with these operators.
+/// Layers of a product with a separate weight, a sum, and two functions, with these operators.
 fn layers(operators: [&str; 3], offset: usize) -> Model {
     let (mut weights, mut nodes) = (String::new(), String::new());
     let [sum, first, second] = operators;
@@ -81,7 +81,7 @@ fn ends(least: usize, work: impl Fn(&Execution) -> bool) {
     }
 }
 
-/// The same for an edit, which changes nothing if it is ended.
+/// The same for an edit: the model is as before if it is ended.
 fn edit_ends(model: &Model, least: usize, edit: impl Fn(&mut Model, &Execution) -> bool) {
     let before = printed(model);
     ends(least, |execution| {

@@ -48,7 +48,7 @@ struct Matcher<'a> {
     pairs: Pairs,
     found: Vec<Found>,
     watch: Watch,
-    /// Watches steps that are no progress.
+    /// Watches steps that progress does not count.
     parts: Watch,
 }
 
