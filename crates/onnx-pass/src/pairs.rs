@@ -7,7 +7,7 @@ use crate::assumption::Condition;
 use crate::formats::Format;
 use crate::prove::{Attempt, Runner};
 use crate::sample::{Case, Sampler, SplitMix64};
-use crate::verdict::Verdict;
+use crate::verdict::{Counterexample, Verdict};
 
 /// The first of the attempts for pairs.
 const FIRST: usize = 1 << 24;
@@ -93,7 +93,7 @@ impl Runner<'_> {
             }
             let Ok(case) = sampler.case(Pairing { plan, turn, run }.attempt(), &mut rng) else { break };
             if let Attempt::Different(difference) = self.attempt(&case, &mut rng) {
-                return Verdict::Refuted(Box::new(self.counterexample(&case, &difference)));
+                return Verdict::Refuted(Box::new(Counterexample::new(self.eq, &case, &difference)));
             }
         }
         verdict

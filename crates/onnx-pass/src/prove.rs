@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use onnx_eval::{EvalOptions, Failure, FailureKind, NodeEvaluator, Perturbation, Precision, Value};
 use onnx_ir::ValueId;
-use onnx_types::expr::Dialect;
 use onnx_types::tensor::{NoData, Tensor};
-use onnx_types::{Dim, ElemType, Execution, Limits};
+use onnx_types::{ElemType, Execution, Limits};
 
 use crate::assumption::{Assumption, Condition, Exactness};
 use crate::compare::{self, Difference, Equality};
@@ -85,7 +84,11 @@ fn decide(eq: &Equivalence, options: &PassOptions<'_>, steps: &AtomicU64) -> Ver
     match conversions::decide(eq, &run) {
         Some(Decision::Equal(method)) => return Verdict::Proved(method),
         Some(Decision::Different(found)) => {
-            return Verdict::Refuted(Box::new(runner.counterexample(&found.case, &found.difference)));
+            return Verdict::Refuted(Box::new(Counterexample::new(
+                runner.eq,
+                &found.case,
+                &found.difference,
+            )));
         }
         None => {}
     }
@@ -230,7 +233,7 @@ impl<'a> Runner<'a> {
             if let Ok(case) = sampler.case(attempt, &mut rng)
                 && let Attempt::Different(difference) = self.attempt(&case, &mut rng)
             {
-                own = Verdict::Refuted(Box::new(self.counterexample(&case, &difference)));
+                own = Verdict::Refuted(Box::new(Counterexample::new(self.eq, &case, &difference)));
             }
         }
         match (own, smaller) {
@@ -348,7 +351,7 @@ impl<'a> Runner<'a> {
                 }
                 Attempt::Impossible(reason) => return Verdict::Untested(reason),
                 Attempt::Different(difference) => {
-                    return Verdict::Refuted(Box::new(self.counterexample(&case, &difference)));
+                    return Verdict::Refuted(Box::new(Counterexample::new(self.eq, &case, &difference)));
                 }
             }
         }
@@ -562,31 +565,6 @@ impl<'a> Runner<'a> {
             constant.or_else(|| self.eq.model().ty(input).map(onnx_types::Type::elem))
         });
         elems.filter(|&elem| precision(elem).is_some()).min_by_key(|&elem| precision(elem))
-    }
-
-    pub(crate) fn counterexample(&self, case: &Case, difference: &Difference) -> Counterexample {
-        let eq = self.eq;
-        let model = eq.model();
-        let size = |(symbol, size): &(onnx_types::Symbol, i64)| {
-            let text = model.exprs().text(Dim::Var(*symbol), model.names(), Dialect::Python);
-            (text.unwrap_or_default(), *size)
-        };
-        let inputs = eq.inputs().into_iter().zip(&case.inputs).enumerate();
-        let free = inputs.filter(|(_, (input, _))| eq.constant(*input).is_none());
-        let inputs = free.map(|(index, (_, value))| (eq.input_label(index), value.clone()));
-        let output = eq.output_label(difference.output);
-        let place = difference.element.as_ref().filter(|element| !element.is_empty()).map(|element| {
-            let indices: Vec<String> = element.iter().map(i64::to_string).collect();
-            format!("{output}[{}]", indices.join(","))
-        });
-        let (before, after) = (&difference.before, &difference.after);
-        Counterexample {
-            sizes: case.sizes.iter().map(size).collect(),
-            inputs: inputs.collect(),
-            difference: format!("{} is {before} before and {after} after", place.unwrap_or(output)),
-            reproducer: String::new(),
-            case: Some(Box::new(case.clone())),
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::equivalence::Equivalence;
 use crate::prove::{Attempt, Runner};
 use crate::sample::Sampler;
 use crate::sweeps::{RowKind, Sweep, Table};
-use crate::verdict::Verdict;
+use crate::verdict::{Counterexample, Verdict};
 
 /// The share of the operations of a run that each series takes; of claims that are expensive, its third power.
 const SHARE: u64 = 4;
@@ -86,7 +86,7 @@ impl Series<'_, '_> {
         let Ok(case) = self.sampler.case(0, &mut rng) else { return Ok(None) };
         Ok(match runner.attempt(&case, &mut rng) {
             Attempt::Different(difference) => {
-                Some(Verdict::Refuted(Box::new(runner.counterexample(&case, &difference))))
+                Some(Verdict::Refuted(Box::new(Counterexample::new(runner.eq, &case, &difference))))
             }
             _ => None,
         })

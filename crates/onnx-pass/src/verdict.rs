@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use onnx_eval::Value;
 use onnx_ir::Constant;
+use onnx_types::Dim;
+use onnx_types::expr::Dialect;
 use onnx_types::tensor::Tensor;
 
-use crate::compare;
+use crate::compare::{self, Difference};
 use crate::equivalence::Equivalence;
 use crate::sample::Case;
 
@@ -83,6 +85,38 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
+    /// The case of a difference.
+    pub(crate) fn new(eq: &Equivalence, case: &Case, difference: &Difference) -> Self {
+        let model = eq.model();
+        let size = |(symbol, size): &(onnx_types::Symbol, i64)| {
+            let text = model.exprs().text(Dim::Var(*symbol), model.names(), Dialect::Python);
+            (text.unwrap_or_default(), *size)
+        };
+        let inputs = eq.inputs().into_iter().zip(&case.inputs).enumerate();
+        let free = inputs.filter(|(_, (input, _))| eq.constant(*input).is_none());
+        let inputs = free.map(|(index, (_, value))| (eq.input_label(index), value.clone()));
+        let output = eq.output_label(difference.output);
+        let place = difference.element.as_ref().filter(|element| !element.is_empty()).map(|element| {
+            let indices: Vec<String> = element.iter().map(i64::to_string).collect();
+            format!("{output}[{}]", indices.join(","))
+        });
+        let (before, after) = (&difference.before, &difference.after);
+        let changes_sign_of_zero =
+            [before, after].into_iter().all(|text| matches!(text.as_str(), "0.0" | "-0.0"));
+        let advice = if changes_sign_of_zero {
+            "; a claim of the class `rounding` may change the sign of a zero"
+        } else {
+            ""
+        };
+        Self {
+            sizes: case.sizes.iter().map(size).collect(),
+            inputs: inputs.collect(),
+            difference: format!("{} is {before} before and {after} after{advice}", place.unwrap_or(output)),
+            reproducer: String::new(),
+            case: Some(Box::new(case.clone())),
+        }
+    }
+
     /// Writes the claim with all inputs as initializers. Most differences at smaller sizes are not the last word, and the text of
     /// large inputs takes longer than finding them.
     pub(crate) fn write_reproducer(&mut self, eq: &Equivalence) {

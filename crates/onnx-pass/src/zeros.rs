@@ -16,7 +16,7 @@ use crate::pairs::Pairing;
 use crate::prove::Runner;
 use crate::sample::{Case, Sampler};
 use crate::sweeps::Sweep;
-use crate::verdict::Verdict;
+use crate::verdict::{Counterexample, Verdict};
 
 /// Number of runs with zeros in most places, and of those in which special numbers meet.
 const RUNS: u64 = 16;
@@ -156,7 +156,7 @@ impl<'a> Runner<'a> {
                 all.push(before.clone());
             }
             if let Some(difference) = compare::beyond(&all, &after) {
-                let mut counterexample = self.counterexample(case, &difference);
+                let mut counterexample = Counterexample::new(self.eq, case, &difference);
                 counterexample.difference.push_str(", under an implementation that orders zeros differently");
                 return Some(Verdict::Refuted(Box::new(counterexample)));
             }

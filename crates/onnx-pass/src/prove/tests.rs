@@ -134,6 +134,7 @@ fn zeros_whose_sign_is_open_do_not_replace_others() {
     }
     let verdict = exact_verdict(where_less, "y = Relu (x)").to_string();
     assert!(verdict.contains("orders zeros differently"), "{verdict}");
+    assert!(verdict.contains("of the class `rounding` may change the sign of a zero"), "{verdict}");
     // Both halves are the same choice.
     let twice = "m = Max (x, z) y = Concat <axis = 0> (m, m)";
     let verdict = exact_verdict(twice, "m = Max (x, z) n = Max (z, x) y = Concat <axis = 0> (m, n)");
