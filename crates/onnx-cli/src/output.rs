@@ -410,7 +410,7 @@ impl Out {
         }
     }
 
-    /// Says as [`note`](Self::note), beside a table, too.
+    /// Says as [`note`](Self::note), next to a table, too.
     pub(crate) fn remark(&self, message: &str) {
         if !self.quiet {
             let style = Colours::of(Role::Severity(Severity::Note));

@@ -37,7 +37,7 @@ const ALLOWED: &[(&str, &str)] = &[
         "a choice of proofs: operators whose quotients and bounds deserve the time of more runs",
     ),
     (
-        "crates/onnx-quantize/src/activations/fusible.rs",
+        "crates/onnx-quantize/src/activations/fusible/repeat.rs",
         "the operators behind which onnxruntime repeats a pair",
     ),
     (
@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &str)] = &[
         "the arithmetic with a constant that onnxruntime folds into a product in front of it",
     ),
     (
-        "crates/onnx-quantize/src/activations/fusible/passed.rs",
+        "crates/onnx-quantize/src/activations/fusible/seen.rs",
         "what onnxruntime removes if its result is its operand, before it fuses",
     ),
     (
@@ -59,6 +59,10 @@ const ALLOWED: &[(&str, &str)] = &[
     (
         "crates/onnx-quantize/src/narrow/counts.rs",
         "a choice of half precision: what counts go through, and what needs them exactly",
+    ),
+    (
+        "crates/onnx-quantize/src/narrow/mask.rs",
+        "a choice of half precision: what a mask goes through, and what ignores small scores",
     ),
     (
         "crates/onnx-rewrite/src/examine/sizes.rs",

@@ -157,7 +157,7 @@ pub(super) fn uncompared(model: &Model, comparison: &Comparison, compared: &Comp
     let mut varying: HashSet<NodeId> = HashSet::new();
     let mut nodes = Vec::new();
     for node in order {
-        // What constants alone determine is a constant.
+        // What only constants determine is a constant.
         let varies = operands(model, node).into_iter().any(|value| match model.value(value).producer() {
             Some(producer) => varying.contains(&producer),
             None => model.constant_tensor(value).is_none(),

@@ -22,11 +22,12 @@ use onnx_compose::BiasFormat;
 use onnx_ir::{Model, NodeId, Position};
 use onnx_schema::{domain, op};
 use onnx_types::tensor::Tensor;
+use onnx_types::{Interrupt, Watch};
 
 use self::held::Held;
 use self::repeat::repeat_pairs;
 pub(crate) use self::seen::Seen;
-use super::StaticReport;
+use super::{StaticReport, WATCHED_NODES};
 use crate::edits::{add_constant, erase_unused_initializers};
 use crate::weights::{QuantizeError, dense_constant};
 
@@ -38,12 +39,12 @@ const WITH_AXES: i64 = 13;
 ///
 /// # Errors
 ///
-/// Returns an error if the model cannot be edited.
+/// Returns an error if the model cannot be edited, or the interrupt is set.
 pub(super) fn write(
     model: &mut Model,
     before: &Model,
     bias: BiasFormat,
-    report: &mut StaticReport,
+    (report, interrupt): (&mut StaticReport, &Interrupt),
 ) -> Result<bool, QuantizeError> {
     let mut has_changed = false;
     let seen = Seen::of(model);
@@ -53,7 +54,9 @@ pub(super) fn write(
             has_changed |= held.hold(model)?;
         }
     }
-    for held in Held::find((model, &seen), before, bias) {
+    let mut watch = Watch::silent(interrupt, WATCHED_NODES);
+    for held in Held::find((model, &seen), before, bias, &mut watch)? {
+        watch.work(1)?;
         if done.insert(held) {
             has_changed |= held.hold(model)?;
         }

@@ -255,7 +255,8 @@ pub(crate) fn quantize_with_runs(
         None => None,
     };
     write_types(&mut result, options.registry, options.data, &options.execution)?;
-    if fusible::write(&mut result, &source, options.table.bias, &mut report)? {
+    if fusible::write(&mut result, &source, options.table.bias, (&mut report, &options.execution.interrupt))?
+    {
         write_types(&mut result, options.registry, options.data, &options.execution)?;
     }
     drop(source);

@@ -11,10 +11,10 @@ use onnx_types::Symbol;
 use super::ConstantLosses;
 use crate::activations::Seen;
 
-/// Numbers from here on are no results of a computation.
+/// Numbers from here on are not results of a computation.
 pub(super) const LIMIT: f32 = 1e30;
 
-/// Operators that pass on what is small enough to be no score.
+/// Operators that pass on what is too small for a score.
 const PASSING: [Symbol; 17] = [
     op::ADD,
     op::SUB,

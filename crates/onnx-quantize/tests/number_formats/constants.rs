@@ -153,7 +153,7 @@ fn activations_in_front_of_short_floats_stay_whatever_is_behind_them() {
     }
 }
 
-/// A weight that is quantized in blocks, or along another axis than that of the results, stays alone.
+/// A weight that is quantized in blocks, or along another axis than that of the results, stays as it is.
 #[test]
 fn products_of_weights_in_other_forms_stay() {
     let table = Quantization::named("onnxruntime").unwrap();

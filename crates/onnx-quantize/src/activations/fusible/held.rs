@@ -15,11 +15,10 @@ use foldhash::fast::RandomState;
 use onnx_compose::BiasFormat;
 use onnx_ir::{Model, Node, NodeId, Position, ValueId};
 use onnx_schema::op;
-use onnx_types::ElemType;
+use onnx_types::{ElemType, Stopped, Watch};
 
 use super::seen::{Seen, dequantized_before, is_outside, passed};
 use super::{version, widen_bias};
-use crate::activations::constants::varies;
 use crate::activations::plan::{is_dequantized, is_scaled};
 use crate::edits::nodes_outside_functions;
 use crate::types::inner_elem;
@@ -39,14 +38,23 @@ pub(super) enum Held {
 
 impl Held {
     /// What there is in a model, but not in the one before it was quantized: that was for the runtime to do.
-    pub(super) fn find((model, seen): (&Model, &Seen), before: &Model, bias: BiasFormat) -> Vec<Self> {
-        let in_one = |model: &Model| -> Vec<(NodeId, Self)> {
-            let nodes = nodes_outside_functions(model).into_iter();
-            nodes.filter_map(|node| Some((node, Self::of((model, seen), node, bias)?))).collect()
+    pub(super) fn find(
+        (model, seen): (&Model, &Seen),
+        before: &Model,
+        bias: BiasFormat,
+        watch: &mut Watch,
+    ) -> Result<Vec<Self>, Stopped> {
+        let mut in_one = |model: &Model| -> Result<Vec<(NodeId, Self)>, Stopped> {
+            let mut found = Vec::new();
+            for node in nodes_outside_functions(model) {
+                watch.work(1)?;
+                found.extend(Self::of((model, seen), node, bias).map(|held| (node, held)));
+            }
+            Ok(found)
         };
-        let known: HashSet<NodeId, RandomState> = in_one(before).into_iter().map(|(node, _)| node).collect();
-        let found = in_one(model).into_iter().filter(|(node, _)| !known.contains(node));
-        found.map(|(_, held)| held).collect()
+        let known: HashSet<NodeId, RandomState> = in_one(before)?.into_iter().map(|(node, _)| node).collect();
+        let found = in_one(model)?.into_iter().filter(|(node, _)| !known.contains(node));
+        Ok(found.map(|(_, held)| held).collect())
     }
 
     /// What is in front of a `QuantizeLinear`, behind what a runtime makes a part of it, leaves out, or moves it over.
@@ -71,7 +79,7 @@ impl Held {
             if is_activation || is(op::BATCH_NORMALIZATION) {
                 open.extend(record.input(0));
             } else if [op::ADD, op::SUB, op::MUL, op::DIV].into_iter().any(is) {
-                open.extend(changed(model, record));
+                open.extend(changed((model, view), record));
             } else {
                 open.extend(passed(model, value));
             }
@@ -87,7 +95,7 @@ impl Held {
         let is_product = is_convolution || record.is(op::GEMM) || record.is(op::MAT_MUL);
         let weight = record.input(1).filter(|_| is_product && record.domain().is_empty())?;
         let is_done = dequantized_before(model, weight);
-        let stays = dense_constant(model, weight).is_some() || !(is_done || varies(model, weight));
+        let stays = dense_constant(model, weight).is_some() || !(is_done || view.varies(model, weight));
         if !(stays || is_done) || !dequantized_before(model, record.input(0)?) {
             return None;
         }
@@ -100,7 +108,7 @@ impl Held {
         // A bias of another form, or one that is computed, stays, and the weight with it.
         let is_open = |bias| {
             let has_rank = view.rank(model, bias).is_none_or(|rank| rank == 1);
-            has_rank && !is_dequantized(model, bias) && !varies(model, bias)
+            has_rank && !is_dequantized(model, bias) && !view.varies(model, bias)
         };
         if vector.is_some_and(|bias| !is_open(bias)) {
             return None;
@@ -136,8 +144,8 @@ impl Held {
 }
 
 /// The operand to which a constant is added, or that it multiplies.
-fn changed(model: &Model, record: &Node) -> Option<ValueId> {
-    let is_constant = |value: ValueId| !varies(model, value);
+fn changed((model, view): (&Model, &Seen), record: &Node) -> Option<ValueId> {
+    let is_constant = |value: ValueId| !view.varies(model, value);
     match (record.input(0)?, record.input(1)?) {
         (value, other) if is_constant(other) => Some(value),
         (other, value) if is_constant(other) => Some(value),

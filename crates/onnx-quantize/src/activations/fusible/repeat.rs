@@ -5,7 +5,7 @@ use onnx_schema::op;
 use onnx_types::{ElemType, Symbol};
 
 use super::held::Held;
-use super::seen::{Seen, is_outside, is_same};
+use super::seen::{Seen, is_outside};
 use super::version;
 use crate::activations::apply::add_pair;
 use crate::edits::{add_constant_in, nodes_outside_functions};
@@ -58,7 +58,7 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
     let mut open: Vec<Dequantized> = nodes.filter_map(|node| Dequantized::of(model, node)).collect();
     let (mut count, mut entries) = (0, Vec::new());
     while let Some(from) = open.pop() {
-        for place in seen.users(model, from.value, is_same) {
+        for place in seen.copied_users(model, from.value) {
             let other = model.node(place.node);
             let Some(result) = other.output(0).filter(|_| place.index == 0 && is_repeated_behind(other))
             else {
@@ -99,7 +99,7 @@ fn is_captured(model: &Model, seen: &Seen, value: ValueId) -> bool {
     let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if graph != own);
     let is_nested = |node| model.node(node).graph() != own && is_outside(model, node);
     model.value(value).uses().iter().any(is_output)
-        || seen.users(model, value, is_same).iter().any(|place| is_nested(place.node))
+        || seen.copied_users(model, value).iter().any(|place| is_nested(place.node))
 }
 
 /// A constant in a graph: that of another graph, or a copy.

@@ -1,6 +1,7 @@
 //! A model as a runtime sees it when it looks for patterns: functions and the branches of constant conditions are in their places, what
 //! changes nothing is left out, and what moves elements may be elsewhere. Every decision about patterns is made on this view.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
@@ -12,7 +13,7 @@ use onnx_types::tensor::NoData;
 use onnx_types::{Symbol, Type};
 
 use super::repeat::is_repeated_behind;
-use crate::activations::constants::varies;
+use crate::activations::constants::Varying;
 use crate::types::inner_elem;
 use crate::weights::dense_constant;
 
@@ -20,6 +21,8 @@ use crate::weights::dense_constant;
 pub(crate) struct Seen {
     /// By the body of the function.
     calls: HashMap<GraphId, Vec<NodeId>, RandomState>,
+    /// Adding nodes does not change what varies.
+    varying: RefCell<Varying>,
 }
 
 /// A node that uses a value as an operand.
@@ -41,7 +44,12 @@ impl Seen {
                 }
             }
         }
-        Self { calls }
+        Self { calls, varying: RefCell::default() }
+    }
+
+    /// Whether a value depends on what a caller gives, or a loop carries.
+    pub(super) fn varies(&self, model: &Model, value: ValueId) -> bool {
+        self.varying.borrow_mut().has(model, value)
     }
 
     /// The nodes that use a value, or its copies by nodes that a predicate chooses.
@@ -85,6 +93,11 @@ impl Seen {
         found
     }
 
+    /// The nodes that use a value, or its copies by nodes that a runtime leaves out.
+    pub(super) fn copied_users(&self, model: &Model, value: ValueId) -> Vec<Place> {
+        self.users(model, value, |model, node, index| self.is_same(model, node, index))
+    }
+
     /// The nodes whose results are those of a graph, if it takes their place.
     fn around(&self, model: &Model, graph: GraphId) -> Vec<NodeId> {
         let owner = model.owner_node(graph).filter(|&owner| {
@@ -103,6 +116,34 @@ impl Seen {
             record.is(op::ADD) && record.domain().is_empty()
         });
         sums.filter_map(|place| Some((place, 1_usize.checked_sub(place.index)?))).collect()
+    }
+
+    /// Whether the numbers of the result of a node are those of an operand, so that a runtime may leave it out.
+    pub(super) fn is_same(&self, model: &Model, node: NodeId, index: usize) -> bool {
+        let record = model.node(node);
+        let is_neutral = |other: usize, number: f64| {
+            let other = record.input(other).filter(|&other| !self.varies(model, other));
+            let tensor = other.and_then(|other| constant(model, other, &EvalOptions::default()).ok());
+            let numbers: Option<Vec<f64>> =
+                tensor.and_then(|tensor| Some(tensor.iter_f64(&NoData).ok()?.take(2).collect()));
+            numbers.is_some_and(|numbers| numbers == [number])
+        };
+        let elem = |value: Option<ValueId>| value.and_then(|value| model.ty(value)).and_then(inner_elem);
+        let is = |op| record.domain().is_empty() && record.is(op);
+        match index {
+            0 if is(op::CAST) || is(op::CAST_LIKE) => {
+                let before = elem(record.input(0));
+                before.is_some() && before == elem(record.output(0))
+            }
+            // In training, elements are dropped.
+            0 if is(op::DROPOUT) => record.input(2).is_none(),
+            0 if is(op::SUB) => is_neutral(1, 0.0),
+            0 if is(op::DIV) => is_neutral(1, 1.0),
+            0 | 1 if is(op::ADD) => is_neutral(1 - index, 0.0),
+            0 | 1 if is(op::MUL) => is_neutral(1 - index, 1.0),
+            0 => is(op::IDENTITY) || is(op::EXPAND) || is(op::CONCAT) && record.inputs().count() == 1,
+            _ => false,
+        }
     }
 
     /// The number of axes of a value; of an input of a function, that of an operand.
@@ -166,34 +207,6 @@ fn is_copy(record: &Node) -> bool {
     const COPIES: [Symbol; 6] = [op::CAST, op::CAST_LIKE, op::DROPOUT, op::EXPAND, op::IDENTITY, op::PAD];
     let is_one = || record.is(op::CONCAT) && record.inputs().count() == 1;
     record.domain().is_empty() && (COPIES.contains(&record.op()) || is_one())
-}
-
-/// Whether the numbers of the result of a node are those of an operand, so that a runtime may leave it out.
-pub(super) fn is_same(model: &Model, node: NodeId, index: usize) -> bool {
-    let record = model.node(node);
-    let is_neutral = |other: usize, number: f64| {
-        let other = record.input(other).filter(|&other| !varies(model, other));
-        let tensor = other.and_then(|other| constant(model, other, &EvalOptions::default()).ok());
-        let numbers: Option<Vec<f64>> =
-            tensor.and_then(|tensor| Some(tensor.iter_f64(&NoData).ok()?.take(2).collect()));
-        numbers.is_some_and(|numbers| numbers == [number])
-    };
-    let elem = |value: Option<ValueId>| value.and_then(|value| model.ty(value)).and_then(inner_elem);
-    let is = |op| record.domain().is_empty() && record.is(op);
-    match index {
-        0 if is(op::CAST) || is(op::CAST_LIKE) => {
-            let before = elem(record.input(0));
-            before.is_some() && before == elem(record.output(0))
-        }
-        // In training, elements are dropped.
-        0 if is(op::DROPOUT) => record.input(2).is_none(),
-        0 if is(op::SUB) => is_neutral(1, 0.0),
-        0 if is(op::DIV) => is_neutral(1, 1.0),
-        0 | 1 if is(op::ADD) => is_neutral(1 - index, 0.0),
-        0 | 1 if is(op::MUL) => is_neutral(1 - index, 1.0),
-        0 => is(op::IDENTITY) || is(op::EXPAND) || is(op::CONCAT) && record.inputs().count() == 1,
-        _ => false,
-    }
 }
 
 /// Whether a `DequantizeLinear` makes a value, also in front of what is [`passed`]. It may make the inputs of a function.

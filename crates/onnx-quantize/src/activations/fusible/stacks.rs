@@ -8,7 +8,7 @@ use onnx_schema::op;
 
 use super::held::Held;
 use super::repeat::is_repeated_behind;
-use super::seen::{Place, Seen, dequantized_before, is_outside, is_same};
+use super::seen::{Place, Seen, dequantized_before, is_outside};
 use crate::edits::nodes_outside_functions;
 
 /// What keeps onnxruntime from making `Gemm` of the product and the sum, next to a pair: a row for the bias, or where functions would have to
@@ -66,15 +66,19 @@ fn next_quantizers(
 
 /// The `QuantizeLinear` nodes that use a value, also behind operators that move elements.
 fn quantizers_behind(model: &Model, seen: &Seen, value: ValueId) -> Vec<NodeId> {
-    let is_passed = |model: &Model, node, index| {
-        index == 0 && is_repeated_behind(model.node(node)) || is_same(model, node, index)
-    };
-    let users = seen.users(model, value, is_passed).into_iter();
+    let users = moved_users(model, seen, value).into_iter();
     let quantizers = users.filter(|place| {
         let record = model.node(place.node);
         place.index == 0 && record.is(op::QUANTIZE_LINEAR) && record.domain().is_empty()
     });
     quantizers.map(|place| place.node).filter(|&node| is_outside(model, node)).collect()
+}
+
+/// The nodes that use a value, also behind operators that move elements.
+fn moved_users(model: &Model, seen: &Seen, value: ValueId) -> Vec<Place> {
+    seen.users(model, value, |model, node, index| {
+        index == 0 && is_repeated_behind(model.node(node)) || seen.is_same(model, node, index)
+    })
 }
 
 /// The calls by which the numbers of pairs come to products in functions.
@@ -83,10 +87,7 @@ fn entries(model: &Model, seen: &Seen, products: &HashSet<NodeId, RandomState>) 
     for node in nodes_outside_functions(model) {
         let record = model.node(node);
         let Some(value) = record.output(0).filter(|_| record.is(op::DEQUANTIZE_LINEAR)) else { continue };
-        let is_passed = |model: &Model, node, index| {
-            index == 0 && is_repeated_behind(model.node(node)) || is_same(model, node, index)
-        };
-        let users = seen.users(model, value, is_passed).into_iter();
+        let users = moved_users(model, seen, value).into_iter();
         let taken = users.filter(|place| place.index == 0 && products.contains(&place.node));
         found.extend(taken.filter_map(|place| place.entry).map(|(call, index)| Held::Operand(call, index)));
     }
