@@ -28,7 +28,11 @@ fn the_sum_with_zero_differs_for_negative_zero() {
         Exactness::Exact,
         drop_zero,
         Level::Values,
-        &["the results differ", "x = float[3] {-0.0, -32.0, -4.0}", "a[0] is 0.0 before and -0.0 after"],
+        &[
+            "the results differ",
+            "x = float[3] {-0.0, -32.0, -4.0}",
+            "a[0] is 0.0 before and -0.0 after; a claim of the class `rounding` may change the sign of a zero",
+        ],
     );
     let mut model = parse(SUM);
     let conditions = [Condition::NoNegativeZero];
