@@ -277,6 +277,7 @@ pub(crate) fn run(
                 failure.outcome()
             }
         };
+        out.settle_warnings(Some(name));
         worst = worst.max(outcome);
         if outcome != Outcome::Fine {
             failed.push(name);

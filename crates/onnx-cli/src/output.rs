@@ -4,6 +4,8 @@
 //! user disables them. Standard output that is closed early (`onnx info … | head`) is not an error: further output is
 //! dropped.
 
+mod warnings;
+
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Write as _};
@@ -13,7 +15,7 @@ use std::time::Instant;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use onnx_diag::render::{self, Role, text};
-use onnx_diag::{Caps, Clean, Severity, Sink};
+use onnx_diag::{Caps, Clean, Diagnostic, Severity, Sink};
 use onnx_types::Interrupt;
 
 use crate::args::Color;
@@ -96,6 +98,8 @@ pub(crate) struct Out {
     denies_warnings: bool,
     /// There was one.
     is_denied: Cell<bool>,
+    /// Warnings about the model that the command works on, for a report that does not have it yet.
+    pub(crate) pending: RefCell<Vec<Diagnostic>>,
     /// The sizes for all models, if the command is about several.
     pub(crate) shared_sizes: Option<SharedSizes>,
     /// What the command reports.
@@ -124,6 +128,7 @@ impl Out {
             caps: None,
             denies_warnings: false,
             is_denied: Cell::new(false),
+            pending: RefCell::default(),
             shared_sizes: None,
             collected: Collected::new(command, format),
         }
@@ -356,50 +361,6 @@ impl Out {
         // Writing to a string cannot fail.
         let _ = text::render(&mut rendered, &shown, options);
         self.aside(&rendered);
-    }
-
-    /// Says on standard error what the user will want to know although nothing failed, unless the user denies warnings.
-    pub(crate) fn warning(&self, message: &str, help: Option<&str>) {
-        if self.denies_warnings {
-            self.is_denied.set(true);
-            if !self.is_table() {
-                self.aside(&remark(BAD, "error", message, help));
-            }
-            return;
-        }
-        if !self.quiet && !self.is_table() {
-            self.aside(&remark(WARN, "warning", message, help));
-        }
-    }
-
-    /// What says the same as [`warning`](Self::warning) from another thread.
-    pub(crate) fn warner(&self) -> impl Fn(&str, &str) + Send + 'static {
-        let (choice, is_silent) = (self.choice, self.quiet || self.is_table());
-        let timeout = self.timeout.clone();
-        move |message, help| {
-            if !is_silent {
-                write_aside(choice, timeout.as_ref(), &remark(WARN, "warning", message, Some(help)));
-            }
-        }
-    }
-
-    /// Whether warnings are errors.
-    pub(crate) const fn deny_warnings(&mut self, denies: bool) {
-        self.denies_warnings = denies;
-    }
-
-    /// Whether there was a warning that the user denies since the last question.
-    pub(crate) fn take_denied(&self) -> bool {
-        self.is_denied.take()
-    }
-
-    /// Fails if there was a warning that the user denies: nothing is written then.
-    pub(crate) fn require_no_denied(&self) -> Result<(), Failure> {
-        if !self.take_denied() {
-            return Ok(());
-        }
-        let help = "leave out `--deny warnings` to get the result in spite of it";
-        Err(Failure::because_of_findings("a warning is an error by `--deny`: nothing is written").help(help))
     }
 
     /// Says on standard error what follows from what the user asked for.

@@ -307,7 +307,7 @@ const TOOL: Tool<'_> = Tool {
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) format: ReportFormat,
-    report: CommandReport,
+    pub(crate) report: CommandReport,
     /// The kind of the result and the key of its list.
     kind: Option<(&'static str, &'static str)>,
     /// The elements of the list.
@@ -315,7 +315,7 @@ pub(crate) struct Collected {
     /// The file for the report instead of standard output, and what it will contain.
     file: Option<(PathBuf, String)>,
     /// The inputs that the arguments name.
-    named: Vec<String>,
+    pub(crate) named: Vec<String>,
     /// The column by which a table is sorted.
     pub(crate) sort: Option<String>,
 }
@@ -381,6 +381,10 @@ impl Out {
         findings: Sink,
         items: Vec<JsonText>,
     ) -> Result<(), Failure> {
+        let mut findings = findings;
+        for warning in self.pending.take() {
+            findings.report(warning);
+        }
         let mut findings = self.within_caps(findings);
         let collected = &mut self.collected;
         match collected.format {
@@ -525,6 +529,7 @@ impl Out {
 
     /// Writes the report, and returns how the command ends: as the report says, or worse.
     pub(crate) fn finish(&mut self, outcome: Outcome) -> Outcome {
+        self.settle_warnings(None);
         let collected = &mut self.collected;
         collected.report.at_least = collected.report.at_least.max(outcome.status());
         let outcome = outcome_of(collected.report.status());

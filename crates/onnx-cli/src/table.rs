@@ -4,12 +4,13 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use onnx_diag::{Clean, CommandFailure, CommandReport, Input, Rule, Severity, Status};
+use onnx_diag::{Clean, CommandFailure, CommandReport, Diagnostic, Input, Rule, Severity, Status};
 use onnx_types::Interner;
 use onnx_types::expr::ExprTable;
 use serde_json::Value;
 
 use crate::exit::Failure;
+use crate::failures::COMMAND_WARNED;
 use crate::output::{BAD, HEADING, paint, shown};
 use crate::report::ReportFormat;
 use crate::size::grouped;
@@ -282,7 +283,7 @@ fn verdict(report: &CommandReport, (index, input): (usize, &Input), item: Option
         let rest = failure.message.strip_prefix(input.name.as_str()).and_then(|rest| rest.strip_prefix(": "));
         return rest.unwrap_or(&failure.message).to_owned();
     }
-    let mut found = input.findings.diagnostics().iter();
+    let found = input.findings.diagnostics().iter();
     // They are warnings of a report, which is made in spite of them.
     if report.command == "infer"
         && let Some(found) = found.clone().find(|found| is_contradiction(found.rule))
@@ -292,13 +293,25 @@ fn verdict(report: &CommandReport, (index, input): (usize, &Input), item: Option
     let has_type_errors =
         item.and_then(|item| item.get("has_type_errors")).and_then(Value::as_bool).unwrap_or_default();
     let worst = found.clone().map(|found| found.severity).max();
-    match found.find(|found| Some(found.severity) == worst && input.findings.has_errors()) {
+    let is_about_model = |found: &&Diagnostic| *found.rule != COMMAND_WARNED;
+    match found
+        .filter(is_about_model)
+        .find(|found| Some(found.severity) == worst && input.findings.has_errors())
+    {
         Some(found) => format!("{}: {}", found.rule.id(), found.message),
-        None if input.findings.has_errors() => Status::Findings.as_str().to_owned(),
         // The model was changed in spite of them.
         None if has_type_errors => "errors in its types: `onnx check` lists them".to_owned(),
-        None => Status::Ok.as_str().to_owned(),
+        None => match found_warning(input) {
+            Some(warning) => format!("{}: {}", warning.severity, warning.message),
+            None if input.findings.has_errors() => Status::Findings.as_str().to_owned(),
+            None => Status::Ok.as_str().to_owned(),
+        },
     }
+}
+
+/// The first warning of the command about an input.
+fn found_warning(input: &Input) -> Option<&Diagnostic> {
+    input.findings.iter().find(|found| *found.rule == COMMAND_WARNED)
 }
 
 /// Whether a rule says that a model contradicts itself.

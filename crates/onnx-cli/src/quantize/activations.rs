@@ -256,6 +256,7 @@ fn work(
         samples::warn_of_sizes(generated, out);
     }
     warn_of_never_finite(&done.effect, out);
+    out.require_no_denied()?;
     save_ranges(loaded, args, &done.ranges, out)?;
     Ok((result, done, samples.count()))
 }

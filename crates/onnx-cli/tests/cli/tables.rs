@@ -62,3 +62,31 @@ fn sorting_asks_for_a_table() {
             .says("`--sort-by` sorts the lines of a table");
     }
 }
+
+/// Where a table or JSON is the report, warnings are in it, also those that the user denies.
+#[test]
+fn reports_for_programs_have_the_warnings() {
+    let text = "<ir_version: 8, opset_import: [\"\": 17]> g (float[batch,seq] x) => (float[batch,seq] y) { y = Relu (x) }";
+    let folder = Folder::with("in.onnxtxt", text);
+    for name in ["a", "b"] {
+        onnx(&folder, &format!("convert in.onnxtxt -o {name}.onnx")).exits(0);
+    }
+    let message = "`batch` and `seq` are one size now";
+    let table = onnx(&folder, "edit a.onnx b.onnx --set batch=seq").exits(0);
+    assert_eq!(table.out.matches(&format!("warning: {message}")).count(), 2, "{}", table.out);
+    let denied = onnx(&folder, "edit a.onnx b.onnx --set batch=seq --deny warnings").exits(1);
+    assert_eq!(denied.out.matches(&format!("error: {message}")).count(), 2, "{}", denied.out);
+    let csv = onnx(&folder, "edit a.onnx --set batch=seq --format csv -o c.onnx").exits(0);
+    assert!(csv.out.contains(&format!("warning: {message}")), "{}", csv.out);
+    for (words, severity, exit) in [("", "warning", 0), (" --deny warnings", "error", 1)] {
+        let command = format!("edit a.onnx --set batch=seq --dry-run --format json{words}");
+        let report = onnx(&folder, &command).exits(exit).json();
+        let found = &report["findings"][0];
+        assert_eq!((&found["code"], &found["severity"]), (&"ONNX8006".into(), &severity.into()), "{report}");
+    }
+    let github =
+        onnx(&folder, "edit a.onnx --set batch=seq --dry-run --format github --deny warnings").exits(1);
+    assert!(github.out.contains("::error") && github.out.contains(message), "{}", github.out);
+    let line = onnx(&folder, "edit a.onnx --set batch=seq --dry-run --format jsonl --deny warnings").exits(1);
+    assert!(line.out.contains("ONNX8006"), "{}", line.out);
+}
