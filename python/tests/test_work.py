@@ -318,3 +318,27 @@ attempt(build)
     lines = in_little_memory(path, 1, program)
     assert sum(line.startswith("refused: the system refuses memory") for line in lines[:8]) >= 6
     assert lines[8:] == ["done", lines[-1]] and lines[-1].startswith("refused")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space")
+def test_memory_that_is_refused_for_results_is_an_exception(tmp_path):
+    path = tmp_path / "m.onnx"
+    model = chain(30_000)
+    model.set_metadata("long", "x" * 20_000_000)
+    model.save(path)
+    program = """
+m = ox.load(path)
+table = m.nodes_table()
+kept = []
+def until_refused(work):
+    try:
+        while True:
+            kept.append(work())
+    finally:
+        kept.clear()
+limit()
+for work in (lambda: m.to_text(full=True), table.to_dict, lambda: m.metadata, lambda: ox.info(m).json()):
+    attempt(lambda: until_refused(work))
+"""
+    lines = in_little_memory(path, 100, program)
+    assert len(lines) == 4 and all(line.startswith("refused") for line in lines)

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 
-use crate::lists::list_of_made;
+use crate::lists::{list_of_made, text};
 
 /// Signals are looked for after this many items of a list. A report can have an entry for each node, which is the longest part of some
 /// work.
@@ -23,7 +23,7 @@ pub(crate) fn to_py<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, 
             (None, Some(integer)) => integer.into_bound_py_any(py),
             (None, None) => number.as_f64().into_bound_py_any(py),
         },
-        Value::String(text) => text.into_bound_py_any(py),
+        Value::String(value) => Ok(text(py, value)?.into_any()),
         Value::Array(items) => Ok(listed(py, items)?.into_any()),
         Value::Object(entries) => {
             let dict = PyDict::new(py);

@@ -23,6 +23,7 @@ use crate::data::{EndedData, of_one_call};
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
 use crate::json::to_py;
+use crate::lists::{pairs_of_texts, text};
 use crate::load::parse;
 use crate::reserve;
 use crate::save::{Form, warn, write};
@@ -309,15 +310,15 @@ impl Model {
     /// The model as ONNX text. Tensors of more than `elide_above` bytes are left out; with `full=True`, everything is written
     /// that the file says, and with `reference=True`, what the parser of the reference reads.
     #[pyo3(signature = (elide_above=None, full=false, reference=false))]
-    fn to_text(
+    fn to_text<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         elide_above: Option<u64>,
         full: bool,
         reference: bool,
-    ) -> PyResult<String> {
+    ) -> PyResult<Bound<'py, PyString>> {
         let model = self.snapshot(py)?.model;
-        Work::default().run(py, |_| {
+        let printed = Work::default().run(py, |_| {
             let mut options = match (reference, full) {
                 (true, _) => PrintOptions::compat(),
                 (false, true) => PrintOptions::full(),
@@ -329,7 +330,8 @@ impl Model {
             print_model(&model, &options)
                 .map(|printed| printed.text)
                 .map_err(|error| Fault::new("SaveError", error.to_string()))
-        })
+        })?;
+        text(py, &printed)
     }
 
     /// Writes the model to a file, all or nothing. Returns the number of bytes of weights in other files.
@@ -460,8 +462,9 @@ impl Model {
 
     /// The description of the model.
     #[getter]
-    fn doc_string(&self, py: Python<'_>) -> PyResult<String> {
-        self.read(py, |inner| Ok(inner.model.str(inner.model.info().doc).to_owned()))
+    fn doc_string<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        let doc = self.read(py, |inner| Ok(inner.model.str(inner.model.info().doc).to_owned()))?;
+        text(py, &doc)
     }
 
     /// A copy of the metadata of the model.
@@ -473,7 +476,7 @@ impl Model {
             };
             Ok(inner.model.info().metadata.iter().map(entry).collect())
         })?;
-        PyTuple::new(py, entries)
+        pairs_of_texts(py, &entries)
     }
 
     /// Sets an entry of the metadata of the model.

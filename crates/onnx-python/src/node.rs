@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use crate::attr::Attributes;
 use crate::fault::{Fault, Outcome};
 use crate::graph::{Graph, all_or_nothing, operand, operands};
+use crate::lists::pairs_of_texts;
 use crate::model::{Inner, Model};
 use crate::value::Value;
 
@@ -153,7 +154,7 @@ impl Node {
             };
             Ok(node.metadata().iter().map(entry).collect())
         })?;
-        PyTuple::new(py, entries)
+        pairs_of_texts(py, &entries)
     }
 
     /// The operands; `None` for one that is left out.
