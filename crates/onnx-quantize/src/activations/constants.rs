@@ -20,7 +20,7 @@ use crate::weights::{QuantizeError, dense_constant};
 
 /// Whether a value depends on what a caller gives, or a loop carries. Initializers that a caller may replace count as constants, as do the
 /// inputs of functions and sizes that the model states: runtimes treat them as such. What many nodes make counts as computed in each run.
-pub(super) fn varies(model: &Model, value: ValueId) -> bool {
+pub(crate) fn varies(model: &Model, value: ValueId) -> bool {
     Varying::default().has(model, value)
 }
 

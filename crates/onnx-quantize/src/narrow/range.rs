@@ -1,12 +1,12 @@
 //! Nodes whose numbers leave the range of a format in a run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
-use onnx_ir::{Model, NodeId, ValueId};
-use onnx_schema::traits::newest;
+use onnx_ir::{Model, NodeId, User, ValueId};
+use onnx_schema::traits::{Rounding, newest};
 use onnx_schema::{Traits, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
@@ -151,6 +151,7 @@ pub(super) fn keep(
             of_constants.push(node);
         }
     }
+    of_constants.iter().for_each(|&node| keep_passed(model, node, kept));
     // Without a run, a result may be as large as the constant, and a cast of it would give an infinity.
     let keep_results = |kept: &mut Kept| of_constants.iter().for_each(|&node| keep_users(model, node, kept));
     if !options.run || half == Half::Bfloat16 {
@@ -186,6 +187,45 @@ pub(super) fn keep(
             (found, Some(reason))
         }
     }
+}
+
+/// Keeps what takes a constant out of range behind nodes that give it as it is, in runs in which they did not, too.
+fn keep_passed(model: &Model, node: NodeId, kept: &mut Kept) {
+    let (mut open, mut seen) = (vec![node], HashSet::<NodeId, RandomState>::default());
+    while let Some(node) = open.pop() {
+        if !passes(model, node) || !seen.insert(node) {
+            continue;
+        }
+        let mut values: Vec<ValueId> = model.node(node).outputs().iter().copied().flatten().collect();
+        while let Some(value) = values.pop() {
+            for at in model.value(value).uses() {
+                match at.user {
+                    User::Node(user) => {
+                        kept.entry(user).or_insert(WideReason::Range);
+                        open.push(user);
+                    }
+                    // Of a branch, it may be the result of its node.
+                    User::Graph(graph) => {
+                        let owner = model.owner_node(graph).map(|owner| model.node(owner));
+                        let owner = owner.filter(|owner| owner.is(op::IF) && owner.domain().is_empty());
+                        values.extend(owner.and_then(|owner| owner.output(at.index as usize)));
+                    }
+                    User::Attribute(_) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Whether elements of the result of a node are elements of its operands.
+fn passes(model: &Model, node: NodeId) -> bool {
+    let record = model.node(node);
+    let traits = newest(record.op()).filter(|_| record.domain().is_empty());
+    traits.is_some_and(|traits| {
+        let is_choice = traits.is_elementwise()
+            && matches!(traits.rounding(), Rounding::Exact | Rounding::Order | Rounding::Never);
+        is_choice || traits.keeps_elements()
+    })
 }
 
 /// Keeps the nodes that take a number out of range: they take it as it is.

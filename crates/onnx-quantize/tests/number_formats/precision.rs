@@ -331,3 +331,27 @@ fn a_model_has_its_casts_again() {
         }
     }
 }
+
+/// The runs do not choose it, and others may: what takes it stays wide.
+#[test]
+fn a_constant_out_of_range_is_one_of_the_results() {
+    for body in [
+        "s = Where (m, c, x) y = LayerNormalization (s, e)",
+        "s = Where (m, c, x) n = Neg (s) r = Reshape (n, to) y = LayerNormalization (r, e)",
+        "s = If (i) <then_branch = t () => (float[2,4] a) { a = Where (m, c, x) }, else_branch = f () => (float[2,4] b) { b = Relu (x) }> y = LayerNormalization (s, e)",
+    ] {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 18]> g (float[2,4] x) => (float[2,4] y)
+            <float c = {{-70000}}, float[4] e = {{1, 1, 1, 1}}, int64[2] to = {{2, 4}}, bool m = {{0}}, bool i = {{0}}> {{ {body} }}"#
+        );
+        let mut changed = model(&text);
+        let done = narrow(&mut changed, Half::Float16, &NarrowOptions::default().with_keep_io(true)).unwrap();
+        assert_is_valid(&changed);
+        let wide: Vec<&str> = done.wide.iter().map(|wide| wide.op.as_str()).collect();
+        assert!(
+            wide.contains(&"Where") && wide.contains(&"LayerNormalization"),
+            "{wide:?}\n{}",
+            text_of(&changed)
+        );
+    }
+}

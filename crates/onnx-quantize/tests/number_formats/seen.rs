@@ -3,7 +3,9 @@
 use onnx_compose::Quantization;
 use onnx_ir::{Model, NodeId};
 use onnx_quantize::StaticOptions;
+use onnx_schema::Registry;
 use onnx_types::ElemType;
+use onnx_types::tensor::NoData;
 
 use super::text_of;
 
@@ -46,10 +48,13 @@ fn a_stack_of_products_and_its_sum_may_be_in_functions_and_branches() {
         ("q = my.G (z, w, b)", false, &["G"], true),
         ("i = Identity (z) q = my.F (i, w, b)", false, &["F"], true),
         (branch, true, &[], true),
+        (r#"p = MatMul (z, w) i = Add (p, zero) ["keep"] q = Add (i, b)"#, true, &[], false),
+        (r#"p = MatMul (z, w) n = Identity (zero) i = Sub (p, n) ["keep"] q = Add (b, i)"#, true, &[], false),
+        (r#"p = MatMul (z, w) i = Mul (one, p) ["keep"] q = Add (i, b)"#, true, &[], false),
     ] {
         let text = format!(
             r#"<ir_version: 10, opset_import: ["": 22, "my": 1]> g (float[2,3,3] x) => (float[2,3,3] y)
-            <float[3,3] w = {WEIGHT}, float[3] b = {{0.5, -0.25, 0.75}}, bool is = {{1}}> {{
+            <float[3,3] w = {WEIGHT}, float[3] b = {{0.5, -0.25, 0.75}}, bool is = {{1}}, float zero = {{0}}, float one = {{1}}> {{
                 z = MatMul (x, w) {body} y = MatMul (q, w)
             }}
             <domain: "my", opset_import: ["": 22]> F (a, w, b) => (c) {{ p = MatMul (a, w) c = Add (p, b) }}
@@ -186,4 +191,27 @@ fn pairs_are_repeated_in_front_of_nested_graphs() {
             assert_eq!(found, is_repeated, "{to} {moved}\n{}", text_of(&result));
         }
     }
+}
+
+/// A function that is called in front of what moves elements and behind it, in a branch: each call has its own result.
+#[test]
+fn what_enters_a_function_leaves_it_at_the_same_call() {
+    let text = format!(
+        r#"<ir_version: 10, opset_import: ["": 20, "my": 1]> g (float[2,3] x, bool c) => (float[3,2] y, float[2,3] z)
+        <float[3,3] w = {WEIGHT}, float[3] b = {{0.5, -0.25, 0.75}}> {{
+            g = Gemm (x, w, b) q = my.I (g) t = Transpose (q)
+            y = If (c) <then_branch = t () => (float[3,2] a) {{ a = my.R (t) }},
+                        else_branch = e () => (float[3,2] d) {{ d = my.I (t) }}>
+            z = MatMul (q, w)
+        }}
+        <domain: "my", opset_import: ["": 20]> I (a) => (c) {{ c = Identity (a) }}
+        <domain: "my", opset_import: ["": 20]> R (a) => (c) {{ c = Relu (a) }}"#
+    );
+    let table = Quantization::named("onnxruntime").unwrap();
+    let (mut result, _, outputs) =
+        super::quantized(&text, ElemType::Int8, &StaticOptions::new(&table).with_quantized_results(true));
+    onnx_quantize::use_operators(&mut result, &table, Registry::STANDARD, &NoData).unwrap();
+    assert!(outputs.iter().all(|output| output.snr > Some(15.0)), "{outputs:?}");
+    // It is repeated once behind what moves elements.
+    assert!(nodes(&result, "Transpose").len() == 1 && nodes(&result, "QuantizeLinear").len() <= 4);
 }

@@ -1,5 +1,8 @@
 //! Pairs behind operators that move elements.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use onnx_ir::{GraphId, Model, Node, NodeId, Use, User, ValueId};
 use onnx_schema::op;
 use onnx_types::{ElemType, Symbol};
@@ -57,6 +60,7 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
     let nodes = nodes_outside_functions(model).into_iter();
     let mut open: Vec<Dequantized> = nodes.filter_map(|node| Dequantized::of(model, node)).collect();
     let (mut count, mut entries) = (0, Vec::new());
+    let mut done = HashSet::<NodeId, RandomState>::default();
     while let Some(from) = open.pop() {
         for place in seen.copied_users(model, from.value) {
             let other = model.node(place.node);
@@ -69,7 +73,8 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
                 entries.extend((from.is_int8 && !entries.contains(&entry)).then_some(entry));
                 continue;
             }
-            if !is_outside(model, place.node) || !from.is_visible(model, other.graph()) {
+            let can_follow = is_outside(model, place.node) && from.is_visible(model, other.graph());
+            if !can_follow || !done.insert(place.node) {
                 continue;
             }
             if !(from.is_int8 || is_captured(model, seen, result)) {

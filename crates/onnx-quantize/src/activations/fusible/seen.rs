@@ -34,6 +34,16 @@ pub(crate) struct Place {
     pub(super) entry: Option<(NodeId, usize)>,
 }
 
+/// The most values in functions that a search for users goes through.
+const MOST_INSIDE: usize = 4096;
+
+/// A value with the calls by which a search came into its function, the outer ones first, each with the index of the operand.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Reached {
+    value: ValueId,
+    calls: Vec<(NodeId, usize)>,
+}
+
 impl Seen {
     pub(crate) fn of(model: &Model) -> Self {
         let mut calls: HashMap<GraphId, Vec<NodeId>, RandomState> = HashMap::default();
@@ -52,40 +62,42 @@ impl Seen {
         self.varying.borrow_mut().has(model, value)
     }
 
-    /// The nodes that use a value, or its copies by nodes that a predicate chooses.
+    /// The nodes that use a value, or its copies by nodes that a predicate chooses. What enters a function leaves it at the same call.
     pub(crate) fn users(
         &self,
         model: &Model,
         value: ValueId,
         is_copy: impl Fn(&Model, NodeId, usize) -> bool,
     ) -> Vec<Place> {
-        let (mut open, mut found) = (vec![(value, None)], Vec::new());
-        let mut seen = HashSet::<(ValueId, Option<(NodeId, usize)>), RandomState>::default();
-        while let Some((value, entry)) = open.pop() {
-            if !seen.insert((value, entry)) {
+        let (mut open, mut found) = (vec![Reached { value, calls: Vec::new() }], Vec::new());
+        let mut seen = HashSet::<Reached, RandomState>::default();
+        let mut inside = 0_usize;
+        while let Some(reached) = open.pop() {
+            // Functions that call others twice double the ways through them.
+            inside += usize::from(!reached.calls.is_empty());
+            if inside > MOST_INSIDE || !seen.insert(reached.clone()) {
                 continue;
             }
+            let Reached { value, calls } = reached;
             for at in model.value(value).uses() {
                 let index = at.index as usize;
                 match at.user {
                     User::Node(node) => match body(model, node) {
                         Some(body) => {
-                            let entry = entry.or_else(|| is_outside(model, node).then_some((node, index)));
-                            let inputs = model.graph(body).inputs();
-                            open.extend(inputs.get(index).map(|&input| (input, entry)));
+                            let calls = calls.iter().copied().chain([(node, index)]).collect();
+                            let input = model.graph(body).inputs().get(index);
+                            open.extend(input.map(|&value| Reached { value, calls }));
                         }
                         None if is_copy(model, node, index) => {
-                            open.extend(model.node(node).output(0).map(|result| (result, entry)));
+                            let result = model.node(node).output(0);
+                            open.extend(result.map(|value| Reached { value, calls: calls.clone() }));
                         }
-                        None => found.push(Place { node, index, entry }),
+                        None => {
+                            let entry = calls.first().copied().filter(|&(call, _)| is_outside(model, call));
+                            found.push(Place { node, index, entry });
+                        }
                     },
-                    User::Graph(graph) => {
-                        let around = self.around(model, graph).into_iter();
-                        open.extend(around.filter_map(|node| {
-                            let entry = entry.filter(|_| !is_outside(model, node));
-                            Some((model.node(node).output(index)?, entry))
-                        }));
-                    }
+                    User::Graph(graph) => open.extend(self.behind(model, (graph, index), &calls)),
                     User::Attribute(_) => {}
                 }
             }
@@ -93,24 +105,42 @@ impl Seen {
         found
     }
 
+    /// The results that an output of a graph is where the graph takes the place of a node.
+    fn behind(
+        &self,
+        model: &Model,
+        (graph, index): (GraphId, usize),
+        calls: &[(NodeId, usize)],
+    ) -> Vec<Reached> {
+        let owner = model.owner_node(graph).filter(|&owner| {
+            let owner = model.node(owner);
+            owner.is(op::IF) && owner.domain().is_empty()
+        });
+        let reached = |node: NodeId, calls: &[(NodeId, usize)]| {
+            let value = model.node(node).output(index)?;
+            Some(Reached { value, calls: calls.to_vec() })
+        };
+        if let Some(owner) = owner {
+            return reached(owner, calls).into_iter().collect();
+        }
+        match (self.calls.get(&graph), calls.split_last()) {
+            (Some(_), Some((&(call, _), outer))) => reached(call, outer).into_iter().collect(),
+            (Some(all), None) => all.iter().filter_map(|&call| reached(call, &[])).collect(),
+            (None, _) => Vec::new(),
+        }
+    }
+
     /// The nodes that use a value, or its copies by nodes that a runtime leaves out.
     pub(super) fn copied_users(&self, model: &Model, value: ValueId) -> Vec<Place> {
         self.users(model, value, |model, node, index| self.is_same(model, node, index))
     }
 
-    /// The nodes whose results are those of a graph, if it takes their place.
-    fn around(&self, model: &Model, graph: GraphId) -> Vec<NodeId> {
-        let owner = model.owner_node(graph).filter(|&owner| {
-            let owner = model.node(owner);
-            owner.is(op::IF) && owner.domain().is_empty()
-        });
-        owner.into_iter().chain(self.calls.get(&graph).into_iter().flatten().copied()).collect()
-    }
-
     /// The sums behind a product, each with the index of the operand that is added.
     pub(crate) fn sums_behind(&self, model: &Model, product: NodeId) -> Vec<(Place, usize)> {
         let Some(result) = model.node(product).output(0) else { return Vec::new() };
-        let users = self.users(model, result, |model, node, index| index == 0 && is_copy(model.node(node)));
+        let users = self.users(model, result, |model, node, index| {
+            index == 0 && is_copy(model.node(node)) || self.is_same(model, node, index)
+        });
         let sums = users.into_iter().filter(|place| {
             let record = model.node(place.node);
             record.is(op::ADD) && record.domain().is_empty()
