@@ -7,12 +7,13 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, constant};
-use onnx_ir::{Attribute, Def, Model, Node, NodeId, OpsetScope, Position, ValueId};
+use onnx_ir::{Attribute, Def, GraphId, Model, Node, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Interrupt, Stopped, Watch};
 
+use super::fusible::{body, is_outside};
 use super::plan::{has_bias, is_dequantized};
 use super::{StaticOptions, WATCHED_NODES};
 use crate::edits::{add_constant, nodes_outside_functions, without_defaults};
@@ -32,7 +33,12 @@ pub(super) struct Varying(HashSet<ValueId, RandomState>);
 impl Varying {
     /// Whether a value [varies].
     pub(super) fn has(&mut self, model: &Model, value: ValueId) -> bool {
-        let is_stated = |node| stated_sizes(model.node(node), |value| dims_of(model, value)).is_some();
+        // In a function, the sizes are those of the operands of each call.
+        let is_stated = |node| {
+            let record = model.node(node);
+            gives_sizes(record) && !is_outside(model, node)
+                || stated_sizes(record, |value| dims_of(model, value)).is_some()
+        };
         self.has_unless(model, value, is_stated)
     }
 
@@ -55,6 +61,7 @@ fn follow(
 ) -> bool {
     const MOST: usize = 4096;
     let (mut open, mut seen) = (vec![value], HashSet::<ValueId, RandomState>::default());
+    let mut calls: HashMap<GraphId, NodeId, RandomState> = HashMap::default();
     while let Some(value) = open.pop() {
         if known.contains(&value) {
             return true;
@@ -68,8 +75,20 @@ fn follow(
         }
         match record.def() {
             Def::Input { graph, .. } if matches!(model.scope(graph), OpsetScope::Model) => return true,
-            Def::Output { node, .. } if !is_constant(node) => {
-                open.extend(model.node(node).inputs().flatten())
+            Def::Input { graph, index } => {
+                let call = calls.get(&graph).map(|&call| model.node(call));
+                open.extend(call.and_then(|call| call.input(index as usize)));
+            }
+            Def::Output { node, index } if !is_constant(node) => {
+                let result = body(model, node).filter(|body| !calls.contains_key(body)).and_then(|body| {
+                    calls.insert(body, node);
+                    Some(model.graph(body).outputs().get(index as usize)?.value())
+                });
+                match result {
+                    Some(result) => open.push(result),
+                    // Of another call of a function, all operands count.
+                    None => open.extend(model.node(node).inputs().flatten()),
+                }
             }
             _ => {}
         }
@@ -122,7 +141,8 @@ fn with_sizes<'m>(
     for &(.., value) in places {
         follow(model, value, &HashSet::default(), |node| {
             let gives_sizes = gives_sizes(model.node(node));
-            sizes.extend(gives_sizes.then_some(node).filter(|node| !sizes.contains(node)));
+            let is_new = gives_sizes && is_outside(model, node) && !sizes.contains(&node);
+            sizes.extend(is_new.then_some(node));
             gives_sizes
         });
     }

@@ -27,6 +27,7 @@ use onnx_types::{Interrupt, Watch};
 use self::held::Held;
 use self::repeat::repeat_pairs;
 pub(crate) use self::seen::Seen;
+pub(super) use self::seen::{body, is_outside};
 use super::{StaticReport, WATCHED_NODES};
 use crate::edits::{add_constant, erase_unused_initializers};
 use crate::weights::{QuantizeError, dense_constant};

@@ -215,3 +215,58 @@ fn what_enters_a_function_leaves_it_at_the_same_call() {
     // It is repeated once behind what moves elements.
     assert!(nodes(&result, "Transpose").len() == 1 && nodes(&result, "QuantizeLinear").len() <= 4);
 }
+
+/// Functions take their places first: what is in one may be in a nested graph.
+#[test]
+fn functions_are_parts_of_nested_graphs() {
+    let nested = |then_branch: &str, else_branch: &str| {
+        format!(
+            "y = If (is) <then_branch = t () => (float[3,3] a) {{ {then_branch} }}, else_branch = e () => (float[3,3] b) {{ {else_branch} }}>"
+        )
+    };
+    for (nodes, maker, user) in [
+        (
+            format!("t = Transpose (p) {}", nested("a = my.RR (t)", "b = my.R (t)")),
+            "Transpose",
+            "QuantizeLinear",
+        ),
+        (format!("t = my.T (p) {}", nested("a = Relu (t)", "b = Neg (t)")), "Sum", "T"),
+        ("t = Transpose (p) y = my.IF (t, is)".to_owned(), "Transpose", "QuantizeLinear"),
+        // onnxruntime leaves out `Identity`, and the two nodes around it then.
+        (
+            format!("i = Identity (p) {}", nested("c = MatMul (i, w) a = Relu (c)", "b = Neg (x)")),
+            "Sum",
+            "QuantizeLinear",
+        ),
+    ] {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 20, "my": 1]> g (float[3,3] x, bool is) => (float[3,3] y)
+            <float[3,3] w = {WEIGHT}> {{ p = MatMul (x, w) {nodes} }}
+            <domain: "my", opset_import: ["": 20]> R (a) => (c) {{ c = Relu (a) }}
+            <domain: "my", opset_import: ["": 20]> RR (a) => (c) {{ d = Relu (a) c = Neg (d) }}
+            <domain: "my", opset_import: ["": 20]> T (a) => (c) {{ c = Transpose (a) }}
+            <domain: "my", opset_import: ["": 20]> IF (m, k) => (y) {{
+                y = If (k) <then_branch = t () => (a) {{ a = Relu (m) }}, else_branch = e () => (b) {{ b = Neg (m) }}>
+            }}"#
+        );
+        let table = Quantization::named("generic").unwrap();
+        let options = StaticOptions::new(&table).with_quantized_results(true);
+        let (result, ..) = super::quantized(&text, ElemType::Uint8, &options);
+        assert!(makers(&result, user).iter().any(|op| op == maker), "{nodes}\n{}", text_of(&result));
+    }
+}
+
+/// The sizes of an operand are known where the function is called.
+#[test]
+fn biases_of_sizes_in_functions_are_held() {
+    let text = r#"<ir_version: 10, opset_import: ["": 18, "my": 1]> g (float[1,2,4,4] x) => (float[1,2,4,4] y)
+        <float[2,2,1,1] w = {0.5, -0.25, 0.75, 0.3}, float[2,2,1,1] v = {1e-9, -2e-9, 3e-9, 1e-9}> {
+            ["pre"] z = Conv (x, w) b = my.S (x) ["keep"] k = Conv (z, v, b) y = Conv (k, w)
+        }
+        <domain: "my", opset_import: ["": 18]> S (a) => (b) {
+            s = Shape (a) i = Constant <value_ints = [1]> () n = Gather (s, i) b = ConstantOfShape <value = float[1] {22.0}> (n)
+        }"#;
+    let table = Quantization::named("onnxruntime").unwrap();
+    let (result, ..) = super::quantized(text, ElemType::Int8, &StaticOptions::new(&table));
+    assert!(makers(&result, "QuantizeLinear").iter().any(|op| op == "Sum"), "{}", text_of(&result));
+}

@@ -8,7 +8,7 @@ use onnx_schema::op;
 use onnx_types::{ElemType, Symbol};
 
 use super::held::Held;
-use super::seen::{Seen, is_outside};
+use super::seen::{Place, Seen, is_outside};
 use super::version;
 use crate::activations::apply::add_pair;
 use crate::edits::{add_constant_in, nodes_outside_functions};
@@ -64,20 +64,23 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
     while let Some(from) = open.pop() {
         for place in seen.copied_users(model, from.value) {
             let other = model.node(place.node);
-            let Some(result) = other.output(0).filter(|_| place.index == 0 && is_repeated_behind(other))
-            else {
+            let Some(result) = other.output(0).filter(|_| place.index == 0) else { continue };
+            if is_cancelled(model, seen, (place.node, result), from.value) {
+                entries.push(Held::Operand(place.node, 0));
+            }
+            if !is_repeated_behind(other) {
                 continue;
-            };
+            }
             if let Some((call, index)) = place.entry {
-                let entry = Held::Operand(call, index);
-                entries.extend((from.is_int8 && !entries.contains(&entry)).then_some(entry));
+                let is_taken = || is_captured(model, seen, result, model.node(call).graph());
+                entries.extend((from.is_int8 || is_taken()).then_some(Held::Operand(call, index)));
                 continue;
             }
             let can_follow = is_outside(model, place.node) && from.is_visible(model, other.graph());
             if !can_follow || !done.insert(place.node) {
                 continue;
             }
-            if !(from.is_int8 || is_captured(model, seen, result)) {
+            if !(from.is_int8 || is_captured(model, seen, result, model.graph_of(result))) {
                 open.push(Dequantized { value: result, ..from });
             } else if model.value(result).uses().iter().any(|&at| !is_quantized(model, at)) {
                 let graph = model.graph_of(result);
@@ -92,19 +95,43 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
         }
     }
     let has_entries = !entries.is_empty();
+    let mut held = HashSet::<Held, RandomState>::default();
     for entry in entries {
-        entry.hold(model)?;
+        if held.insert(entry) {
+            entry.hold(model)?;
+        }
     }
     Ok((count, has_entries))
 }
 
-/// Whether a nested graph uses a value, or a copy of it.
-fn is_captured(model: &Model, seen: &Seen, value: ValueId) -> bool {
-    let own = model.graph_of(value);
-    let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if graph != own);
-    let is_nested = |node| model.node(node).graph() != own && is_outside(model, node);
-    model.value(value).uses().iter().any(is_output)
-        || seen.copied_users(model, value).iter().any(|place| is_nested(place.node))
+/// Whether a graph that is nested in another one, or in a function that it calls, uses a value, or a copy of it.
+fn is_captured(model: &Model, seen: &Seen, value: ValueId, own: GraphId) -> bool {
+    let is_nested = |graph| model.owner_node(graph).is_some();
+    let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if graph != own && is_nested(graph));
+    let is_inside = |place: &Place| {
+        let graph = model.node(place.node).graph();
+        match place.entry {
+            Some((call, _)) => model.node(call).graph() != own || is_nested(graph),
+            None => graph != own && is_nested(graph),
+        }
+    };
+    model.value(value).uses().iter().any(is_output) || seen.copied_users(model, value).iter().any(is_inside)
+}
+
+/// Whether a node quantizes a copy of what a pair gives, for a nested graph: onnxruntime leaves out the copy, then both nodes around it, and
+/// ends where the nested graph looks for the result.
+fn is_cancelled(model: &Model, seen: &Seen, (node, result): (NodeId, ValueId), from: ValueId) -> bool {
+    let record = model.node(node);
+    let quantizes = record.is(op::QUANTIZE_LINEAR) && record.domain().is_empty();
+    if !quantizes || record.input(0) == Some(from) || !is_outside(model, node) {
+        return false;
+    }
+    let dequantized = |user: NodeId| {
+        let user = model.node(user);
+        user.output(0).filter(|_| user.is(op::DEQUANTIZE_LINEAR))
+    };
+    let mut results = model.consumers(result).filter_map(dequantized).chain([result]);
+    results.any(|value| is_captured(model, seen, value, record.graph()))
 }
 
 /// A constant in a graph: that of another graph, or a copy.

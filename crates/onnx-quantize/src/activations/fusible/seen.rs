@@ -201,7 +201,7 @@ pub(super) fn rank(model: &Model, value: ValueId) -> Option<usize> {
 }
 
 /// The body of the function that a node calls.
-fn body(model: &Model, node: NodeId) -> Option<GraphId> {
+pub(crate) fn body(model: &Model, node: NodeId) -> Option<GraphId> {
     match model.callee(node, Registry::STANDARD) {
         Callee::Function(function) => Some(model.function(function).body()),
         _ => None,
@@ -209,7 +209,7 @@ fn body(model: &Model, node: NodeId) -> Option<GraphId> {
 }
 
 /// Whether a node is not in a function: functions are not changed.
-pub(super) fn is_outside(model: &Model, node: NodeId) -> bool {
+pub(crate) fn is_outside(model: &Model, node: NodeId) -> bool {
     matches!(model.scope(model.node(node).graph()), OpsetScope::Model)
 }
 
