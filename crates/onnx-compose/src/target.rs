@@ -16,7 +16,7 @@ use onnx_diag::{Caps, Diagnostic, Locus, Policy, Quoted, Sink};
 use onnx_functions::has_current_body;
 use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
 use onnx_rewrite::{Costs, IDIOM_FILES, IdiomSet, RuleFileError, RuleSet};
-use onnx_schema::{FormalType, Registry, Schema};
+use onnx_schema::{FormalType, Registry, Schema, domain};
 use onnx_types::TypeKind;
 use serde::Deserialize;
 
@@ -95,8 +95,10 @@ pub struct TargetOperator {
     pub name: String,
     /// What is supported, by the versions of the operator.
     pub kernels: Vec<TargetKernel>,
-    /// What nodes need beyond the specification.
+    /// What nodes need to be loaded, beyond the specification.
     pub requires: Requirements,
+    /// What nodes need to run, beyond what they need to be loaded. A node that may never run does not need it.
+    pub requires_to_run: Requirements,
 }
 
 /// Versions of an operator, and the types of its kernels.
@@ -238,9 +240,11 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
     } else {
         model.all_graphs().collect()
     };
+    let always_run = bodies::always_run(model, registry);
     for graph in graphs {
+        let is_always_run = always_run.contains(&graph);
         for node in model.nodes(graph) {
-            let cx = Cx { model, target, types, node };
+            let cx = Cx { model, target, types, node, is_always_run };
             let lacking = cx.lacking(&by_name, registry);
             if let Some(lacking) = lacking {
                 let message = format!("{} {} has {lacking}", target.name, target.version);
@@ -303,6 +307,8 @@ struct Cx<'a> {
     target: &'a Target,
     types: &'a dyn ValueTypes,
     node: NodeId,
+    /// Each run of the model runs the node.
+    is_always_run: bool,
 }
 
 impl Cx<'_> {
@@ -319,7 +325,7 @@ impl Cx<'_> {
                 let [domain, op] = [record.domain(), record.op()].map(|part| self.model.str(part));
                 let name = Quoted(&full_name(domain, op)).to_string();
                 match by_name.get(&(domain, op)) {
-                    Some(operator) => self.unmet(&operator.requires, &name, None),
+                    Some(operator) => self.unmet(operator, &name, None),
                     None => Some(format!("no operator {name}")),
                 }
             }
@@ -330,7 +336,7 @@ impl Cx<'_> {
     fn of_schema(&self, schema: &'static Schema, operator: Option<&TargetOperator>) -> Option<String> {
         let name = full_name(schema.domain_name(), schema.name());
         let name = Quoted(&name).to_string();
-        let unmet = operator.and_then(|operator| self.unmet(&operator.requires, &name, Some(schema)));
+        let unmet = operator.and_then(|operator| self.unmet(operator, &name, Some(schema)));
         if let Some(unmet) = unmet.or_else(|| self.of_body(schema, &name)) {
             return Some(unmet);
         }
@@ -430,6 +436,19 @@ impl Cx<'_> {
         let is_cast = |(from, to): &(String, String)| {
             format!("tensor({from})") == ty && allowed.contains(&format!("tensor({to})"))
         };
-        allowed.contains(ty) || self.target.casts.iter().any(is_cast)
+        allowed.contains(ty) || (self.target.casts.iter().any(is_cast) && self.can_cast())
+    }
+
+    /// Casts are nodes of the operator set of the graph: the target needs a kernel for that version of `Cast`, if it lists any.
+    fn can_cast(&self) -> bool {
+        let mut operators = self.target.operators.iter();
+        let cast = operators.find(|operator| operator.domain.is_empty() && operator.name == "Cast");
+        let graph = self.model.node(self.node).graph();
+        let imported = self.model.versions_in(graph).get(domain::ONNX);
+        let (Some(cast), Some(imported)) = (cast, imported) else { return true };
+        let symbol = onnx_schema::op_symbol("Cast");
+        let versions = symbol.map(|op| onnx_schema::versions(domain::ONNX, op)).unwrap_or_default();
+        let current = versions.iter().map(Schema::since_version).filter(|&version| version <= imported).max();
+        current.is_none_or(|version| cast.kernels.iter().any(|kernel| kernel.covers(version)))
     }
 }

@@ -7,6 +7,7 @@ use onnx_compose::{
 };
 use onnx_ir::DeclaredTypes;
 use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Execution;
 
@@ -276,6 +277,22 @@ fn nodes_have_what_kernels_demand() {
             "has no `com.microsoft.FusedGemm` without attribute `activation`",
         ),
         ("float[2] x", "y = Affine (x)", "has no `Affine` in operator set 21, only up to 9"),
+        (
+            "float[1,1,8,8] x",
+            "y = MaxPool <kernel_shape = [3, 2], pads = [2, 0, 1, 2]> (x)",
+            "has no `MaxPool` with `pads` = [2, 0, 1, 2], only below `kernel_shape` = [3, 2]",
+        ),
+        ("float[1,1,8,8] x", "y = LpPool <kernel_shape = [3, 2], pads = [2, 1, 2, 1]> (x)", ""),
+        (
+            "float[1,1,8] x",
+            "y = AveragePool <auto_pad = \"VALID\", kernel_shape = [1], pads = [0, 1]> (x)",
+            "has no `AveragePool` with `pads` = [0, 1], only below `kernel_shape` = [1]",
+        ),
+        (
+            "uint8[1,8,8,8] x",
+            "y = com.microsoft.NhwcMaxPool <kernel_shape = [2, 2], pads = [0, 0, 0, 2]> (x)",
+            "has no `com.microsoft.NhwcMaxPool` with `pads` = [0, 0, 0, 2], only below `kernel_shape` = [2, 2]",
+        ),
     ];
     cases.into_iter().for_each(assert_lacks);
     let text = r#"<ir_version: 4, opset_import: ["": 9]> g (float[2] x) => (float[2] y) { y = Affine (x) }"#;
@@ -299,6 +316,25 @@ fn values_ranks_and_types_are_those_that_run() {
             "y = LSTM <hidden_size = 4> (x, w, r)",
             "has no `LSTM` with `T` = tensor(double)",
         ),
+        (
+            "float[2,3] x",
+            "y = GlobalAveragePool (x)",
+            "has no `GlobalAveragePool` with `X` of rank 2, only 3 or 4 or 5",
+        ),
+        ("float[2,3,4] x", "y = GlobalMaxPool (x)", ""),
+        (
+            "float[1,1,4] x, float[1,4,1] g",
+            "y = GridSample (x, g)",
+            "has no `GridSample` with `X` of rank 3, only 4 or 5",
+        ),
+        ("float[1,1,4,4,4] x, float[1,4,4,4,3] g", "y = GridSample (x, g)", ""),
+        (
+            "float[1,1,4,4,4] x, float[1,4,4,4,3] g",
+            "y = GridSample <mode = \"cubic\"> (x, g)",
+            "has no `GridSample` with `X` of rank 5 and `mode` = cubic",
+        ),
+        ("float[1,1,4,4] x, float[1,4,4,2] g", "y = GridSample <mode = \"cubic\"> (x, g)", ""),
+        ("float[] x, float[] g", "y = GridSample <mode = \"cubic\"> (x, g)", ""),
         ("float[2] x, map(int64, float) m", "y = Relu (x)", ""),
         (
             "float[2] x, map(int32, float) m",
@@ -310,6 +346,67 @@ fn values_ranks_and_types_are_those_that_run() {
     cases.into_iter().for_each(assert_lacks);
     let text = format!("{HEADER} g (float[2] x) => (int64[2] y) {{ y = Cast <to = 7, saturate = 0> (x) }}");
     assert_eq!(lacks(&text), ["has no `Cast` with `T2` = tensor(int64) and `saturate` = 0"]);
+}
+
+/// A form that keeps a node from running does not matter where the node may never run.
+#[test]
+fn nodes_that_may_never_run_are_only_loaded() {
+    let rank = "has no `GlobalMaxPool` with `X` of rank 2, only 3 or 4 or 5";
+    let pads = "has no `MaxPool` with `pads` = [2, 0], only below `kernel_shape` = [2]";
+    let run = "e = GlobalMaxPool (x)";
+    let load = "e = MaxPool <kernel_shape = [2], pads = [2, 0]> (x)";
+    let branch = |ty: &str, node: &str| {
+        format!(
+            "{HEADER} g ({ty} x, bool c) => (y) {{ y = If (c) <then_branch = t () => (a) {{ a = Identity (x) }}, \
+             else_branch = e () => (e) {{ {node} }}> }}"
+        )
+    };
+    assert_eq!(lacks(&branch("float[2,3]", run)), [""; 0]);
+    assert_eq!(lacks(&branch("float[1,1,8]", load)), [pads]);
+    let linear = "e = Resize <mode = \"linear\"> (x, , s)";
+    let scales = |node: &str| {
+        let stated = "s = Constant <value_floats = [2.0, 1.0, 2.0, 2.0]> ()";
+        branch("float[2,3,8,8]", &format!("{stated} {node}"))
+    };
+    assert_eq!(lacks(&scales(linear)).len(), 1);
+    let sizes = |node: &str| {
+        let stated = "s = Constant <value_ints = [4, 3, 16, 16]> ()";
+        branch("float[2,3,8,8]", &format!("{stated} {node}"))
+    };
+    assert_eq!(lacks(&sizes("e = Resize <mode = \"linear\"> (x, , , s)")), [""; 0]);
+    // The body of a function runs if its call does.
+    let function = "<ir_version: 10, opset_import: [\"\": 21, \"d\": 1]>
+        g (float[2,3] x, bool c) => (y) { CALL }
+        <domain: \"d\", opset_import: [\"\": 21]> F (x) => (y) {
+            z = Constant <value = float[2,3] {1, 2, 3, 4, 5, 6}> () y = GlobalMaxPool (z)
+        }";
+    let within = "y = If (c) <then_branch = t () => (a) { a = Identity (x) }, else_branch = e () => (e) { e = d.F (x) }>";
+    let lacking = |call: &str| {
+        let model = parse_model(&function.replace("CALL", call), &ParseOptions::default()).unwrap();
+        let target = Target::named("onnxruntime").unwrap();
+        let types = infer(&model, &InferOptions::default());
+        let own = unsupported(&model, target, &types, Registry::STANDARD).diagnostics().len();
+        let bodies =
+            unsupported_in_bodies(&model, target, Registry::STANDARD, &Execution::default()).unwrap();
+        (own, bodies.diagnostics().iter().map(|found| found.message.clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(lacking(within), (0, Vec::new()));
+    let (own, bodies) = lacking("y = d.F (x)");
+    assert!(own + bodies.len() > 0 && bodies.iter().all(|message| message.contains(rank)), "{bodies:?}");
+}
+
+/// A cast to another type is a node of the operator set of the model.
+#[test]
+fn casts_need_a_kernel() {
+    let lacking = "has no `Pad` (version 2) for `T` = tensor(float16)";
+    for (version, expected) in [(2, vec![lacking]), (5, vec![lacking]), (6, vec![])] {
+        let text = format!(
+            "<ir_version: 4, opset_import: [\"\": {version}]> g (float16[4,2] x) => (float16[5,3] y) {{
+                y = Pad <pads = [0, 0, 1, 1]> (x)
+            }}"
+        );
+        assert_eq!(lacks(&text), expected, "{version}");
+    }
 }
 
 /// The shapes that a body declares for its inputs are not merged with those that they get.
@@ -416,6 +513,18 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         r#""operators": [{"name": "Mod", "requires": {"values": {"zzz": [0]}}}]"#,
         "`Mod` has no attribute `zzz`",
+    ),
+    (
+        r#""operators": [{"name": "MaxPool", "requires": {"below": {"pads": "kernel_shap"}}}]"#,
+        "`MaxPool` has no attribute `kernel_shap`; did you mean `kernel_shape`?",
+    ),
+    (
+        r#""operators": [{"name": "MaxPool", "requires_to_run": {"ranks": {"Z": [4]}}}]"#,
+        "`MaxPool` has no operand `Z`",
+    ),
+    (
+        r#""operators": [{"name": "MaxPool", "requires": {"excludes": [{"Z": [4]}]}}]"#,
+        "`MaxPool` has no attribute, variable or operand `Z`",
     ),
     (
         r#""operators": [{"name": "Relu", "requires": {"operands": "first"}}]"#,

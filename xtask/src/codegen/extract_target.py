@@ -59,12 +59,13 @@ RESIZED = {
         {"of": {"mode": ["linear"]}, "forms": LINEAR},
         {"of": ALIASED, "forms": CUBIC},
         {"of": {"mode": ["cubic"], "antialias": [1]}, "forms": PLANES},
-        {"of": {**ALIASED, "T1": INTEGERS}, "if_resized": True, "forms": [[1, ">1", ">=1", 1]]},
     ],
 }
+RESIZED_TO_RUN = {
+    "scales": [{"of": {**ALIASED, "T1": INTEGERS}, "if_resized": True, "forms": [[1, ">1", ">=1", 1]]}],
+}
 FLOAT8 = [f"tensor(float8{name})" for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")]
-# Kernels of `double` are registered, and every run of them fails.
-SINGLE = {**RECURRENT, "excludes": [{"T": ["tensor(double)"]}]}
+POOL = {"below": {"pads": "kernel_shape"}}
 OTHERS = ["bool", "string", "bfloat16", "double", "float", "float16"]
 OTHERS += [sign + size for sign in ("int", "uint") for size in ("2", "4", "8", "16", "32", "64")]
 CAST = [
@@ -81,12 +82,16 @@ REQUIRES = {
     ("", "CumSum"): {"values": {"exclusive": [0, 1], "reverse": [0, 1]}},
     ("", "DynamicSlice"): GONE,
     ("", "Einsum"): FIRST,
-    ("", "GRU"): SINGLE,
+    ("", "AveragePool"): POOL,
+    ("", "GRU"): RECURRENT,
     ("", "ImageScaler"): GONE,
-    ("", "LRN"): {"positive": ["alpha", "beta"], "ranks": {"X": [4]}},
-    ("", "LSTM"): SINGLE,
+    ("", "LRN"): {"positive": ["alpha", "beta"]},
+    ("", "LSTM"): RECURRENT,
     ("", "Loop"): ALL,
+    ("", "LpPool"): POOL,
     ("", "Max"): FIRST,
+    ("", "MaxPool"): POOL,
+    ("", "MaxUnpool"): POOL,
     ("", "Mean"): FIRST,
     ("", "Min"): FIRST,
     ("", "Mod"): {"values": {"fmod": [0, 1]}},
@@ -109,8 +114,29 @@ REQUIRES = {
     ("ai.onnx.ml", "TreeEnsemble"): {"excludes": [{"T": ["tensor(float16)"]}]},
     ("ai.onnx.ml", "Scaler"): {"nonempty": ["offset", "scale"]},
     ("com.microsoft", "FusedGemm"): {"attributes": ["activation"]},
+    ("com.microsoft", "NhwcMaxPool"): POOL,
+    ("com.microsoft", "QLinearAveragePool"): POOL,
+    ("com.microsoft.nchwc", "AveragePool"): POOL,
+    ("com.microsoft.nchwc", "MaxPool"): POOL,
 }
 
+# What nodes need beyond that in each run that has elements to compute. Kernels of `double` are registered, and every run of them fails.
+SINGLE = {"excludes": [{"T": ["tensor(double)"]}]}
+SPATIAL = {"ranks": {"X": [3, 4, 5]}}
+REQUIRES_TO_RUN = {
+    ("", "AveragePool"): SPATIAL,
+    ("", "GRU"): SINGLE,
+    ("", "GlobalAveragePool"): SPATIAL,
+    ("", "GlobalLpPool"): SPATIAL,
+    ("", "GlobalMaxPool"): SPATIAL,
+    ("", "GridSample"): {"ranks": {"X": [4, 5]}, "excludes": [{"X": [5], "mode": ["cubic"]}]},
+    ("", "LRN"): {"ranks": {"X": [4]}},
+    ("", "LSTM"): SINGLE,
+    ("", "LpPool"): SPATIAL,
+    ("", "MaxPool"): SPATIAL,
+    ("", "MaxUnpool"): SPATIAL,
+    ("", "Resize"): RESIZED_TO_RUN,
+}
 
 # Operators that it has in versions in which ONNX has none. A function with a layer normalization ends the process.
 EXPERIMENTAL = ["LayerNormalization", "ThresholdedRelu"]
@@ -287,11 +313,12 @@ for (domain, name), ranges in sorted(kernels().items()):
 operators.append({"domain": "", "name": "Constant", "kernels": constants(opset)})
 operators.sort(key=lambda operator: (operator["domain"], operator["name"]))
 for operator in operators:
-    requires = REQUIRES.pop((operator["domain"], operator["name"]), None)
-    if requires:
-        operator["requires"] = requires
-if REQUIRES:
-    sys.exit(f"kernels of {sorted(REQUIRES)} are missing")
+    for key, table in (("requires", REQUIRES), ("requires_to_run", REQUIRES_TO_RUN)):
+        requires = table.pop((operator["domain"], operator["name"]), None)
+        if requires:
+            operator[key] = requires
+if REQUIRES or REQUIRES_TO_RUN:
+    sys.exit(f"kernels of {sorted({**REQUIRES, **REQUIRES_TO_RUN})} are missing")
 target = {
     "schema": "onnx-target/1",
     "name": "onnxruntime",

@@ -35,6 +35,24 @@ pub(super) fn reached_graphs(model: &Model, registry: &Registry) -> Vec<GraphId>
     reached
 }
 
+/// The graphs that each run of the model runs: the main graph, and bodies of functions that it calls, but no graph of an attribute,
+/// such as a branch of `If`.
+pub(super) fn always_run(model: &Model, registry: &Registry) -> HashSet<GraphId> {
+    let mut found = HashSet::from([model.main_graph()]);
+    let mut next = vec![model.main_graph()];
+    while let Some(graph) = next.pop() {
+        for node in model.nodes(graph) {
+            if let Callee::Function(function) = model.callee(node, registry) {
+                let body = model.function(function).body();
+                if found.insert(body) {
+                    next.push(body);
+                }
+            }
+        }
+    }
+    found
+}
+
 /// What the bodies that a model calls need and a target lacks, with the types that they have in these calls. Bodies are those of
 /// functions of the model, and those of standard operators that the target has no kernel for. [`unsupported`](super::unsupported)
 /// has the rest.
@@ -72,7 +90,7 @@ pub fn unsupported_in_bodies(
     let types = inferred(&expanded);
     execution.interrupt.check()?;
     let without_kernel = |node: &NodeId| {
-        let cx = Cx { model: &expanded, target, types: &types, node: *node };
+        let cx = Cx { model: &expanded, target, types: &types, node: *node, is_always_run: true };
         let Callee::Standard(schema) = expanded.callee(*node, registry) else { return false };
         let operator = by_name.get(&(schema.domain_name(), schema.name())).copied();
         cx.runs_as_body(schema) && cx.of_kernels(schema, operator).is_some()
@@ -93,8 +111,11 @@ pub fn unsupported_in_bodies(
     }
     let types = inferred(&expanded);
     execution.interrupt.check()?;
-    let lacking =
-        |&node: &NodeId| Cx { model: &expanded, target, types: &types, node }.lacking(&by_name, registry);
+    let always_run = always_run(&expanded, registry);
+    let lacking = |&node: &NodeId| {
+        let is_always_run = always_run.contains(&expanded.node(node).graph());
+        Cx { model: &expanded, target, types: &types, node, is_always_run }.lacking(&by_name, registry)
+    };
     let all: BTreeSet<String> = inserted.iter().filter_map(lacking).collect();
     for lacking in all {
         let message = format!("{} {} has {lacking}; a body needs it", target.name, target.version);

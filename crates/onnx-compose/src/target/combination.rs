@@ -9,15 +9,15 @@ use serde::Deserialize;
 
 use super::{Cx, Requirements};
 
-/// Values by attribute, or types by variable of the schema: a node has the combination if each of them has one of its values.
+/// Values by attribute, types by variable of the schema, or ranks by operand: a node has the combination if each of them has one of its values.
 pub type Combination = BTreeMap<String, Vec<Option<Setting>>>;
 
-/// A value of an attribute, or a type such as `tensor(float)`; none in a [`Combination`] is an attribute without a value.
+/// A value of an attribute, a rank, or a type such as `tensor(float)`; none in a [`Combination`] is an attribute without a value.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Setting {
-    /// An integer.
+    /// An integer, or a rank.
     Int(i64),
     /// A text, or a type.
     Text(String),
@@ -29,6 +29,7 @@ enum Known {
     Absent,
     Default(Setting),
     Value(Setting),
+    Rank(i64),
 }
 
 impl Cx<'_> {
@@ -54,6 +55,7 @@ impl Cx<'_> {
             Known::Value(Setting::Text(text)) | Known::Default(Setting::Text(text)) => {
                 Some(format!("{} = {text}", Quoted(key)))
             }
+            Known::Rank(rank) => Some(format!("{} of rank {rank}", Quoted(key))),
         });
         shown.collect::<Vec<_>>().join(" and ")
     }
@@ -64,6 +66,7 @@ impl Cx<'_> {
             Known::No => false,
             Known::Absent => allowed.contains(&None),
             Known::Value(value) | Known::Default(value) => allowed.contains(&Some(value)),
+            Known::Rank(rank) => allowed.contains(&Some(Setting::Int(rank))),
         })
     }
 
@@ -80,6 +83,10 @@ impl Cx<'_> {
             return setting.map_or(Known::No, Known::Value);
         }
         let formal = schema.attributes().iter().find(|formal| formal.text() == key);
+        if formal.is_none() && schema.inputs().iter().any(|formal| formal.name == key) {
+            let rank = self.rank(key, schema).and_then(|rank| i64::try_from(rank).ok());
+            return rank.map_or(Known::No, Known::Rank);
+        }
         match formal.and_then(|formal| formal.default) {
             Some(AttrDefault::Int(value)) => Known::Default(Setting::Int(value)),
             Some(AttrDefault::String(text)) => Known::Default(Setting::Text(text.to_owned())),

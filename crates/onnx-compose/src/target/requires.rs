@@ -7,11 +7,11 @@ use onnx_ir::{AttrValue, Attribute, NodeId};
 use onnx_schema::Schema;
 use serde::Deserialize;
 
-use super::Cx;
 use super::combination::Combination;
 use super::scales::ScaleForms;
+use super::{Cx, TargetOperator};
 
-/// What a node of an operator needs to be loaded, beyond what the specification demands.
+/// What a node of an operator needs to be loaded or to run, beyond what the specification demands.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -24,11 +24,13 @@ pub struct Requirements {
     pub values: BTreeMap<String, BTreeSet<i64>>,
     /// Attributes that may not be 0 or less.
     pub positive: Vec<String>,
+    /// Lists of integers of which each is less than that of another list; the other one is repeated if it is shorter.
+    pub below: BTreeMap<String, String>,
     /// The ranks that an operand may have.
     pub ranks: BTreeMap<String, BTreeSet<usize>>,
     /// The operands of a list that it may not leave out.
     pub operands: Option<Operands>,
-    /// Values that attributes and types may not have together.
+    /// Values of attributes, types and ranks that it may not have together.
     pub excludes: Vec<Combination>,
     /// The scales of axes that it may have.
     pub scales: Vec<ScaleForms>,
@@ -56,8 +58,9 @@ impl Requirements {
         let attributes = schemas.iter().flat_map(|schema| schema.attributes());
         let known: BTreeSet<&str> =
             attributes.filter_map(|attribute| onnx_schema::known_name(attribute.name)).collect();
+        let lists = self.attributes.iter().chain(&self.nonempty).chain(&self.positive);
         let mut written =
-            self.attributes.iter().chain(&self.nonempty).chain(self.values.keys()).chain(&self.positive);
+            lists.chain(self.values.keys()).chain(self.below.iter().flat_map(|(list, bound)| [list, bound]));
         if let Some(unknown) = written.find(|name| !known.contains(name.as_str())) {
             let near = onnx_schema::nearest(unknown, known.iter().copied());
             let help = near.map_or_else(String::new, |near| format!("; did you mean {}?", Quoted(near)));
@@ -73,12 +76,16 @@ impl Requirements {
             schemas.iter().flat_map(Schema::constraints).map(|constraint| constraint.variable).collect();
         let mut keys = combinations.flat_map(BTreeMap::keys);
         if let Some(unknown) =
-            keys.find(|key| !known.contains(key.as_str()) && !variables.contains(key.as_str()))
+            keys.find(|key| ![&known, &variables, &operands].iter().any(|names| names.contains(key.as_str())))
         {
-            let near = onnx_schema::nearest(unknown, known.iter().chain(&variables).copied());
+            let all = known.iter().chain(&variables).chain(&operands);
+            let near = onnx_schema::nearest(unknown, all.copied());
             let help = near.map_or_else(String::new, |near| format!("; did you mean {}?", Quoted(near)));
             let unknown = Quoted(unknown);
-            return Err(format!("{} has no attribute or variable {unknown}{help}", Quoted(operator)));
+            return Err(format!(
+                "{} has no attribute, variable or operand {unknown}{help}",
+                Quoted(operator)
+            ));
         }
         if self.operands.is_some() && !inputs.any(|formal| formal.is_variadic()) {
             return Err(format!("{} has no list of operands", Quoted(operator)));
@@ -91,12 +98,19 @@ impl Cx<'_> {
     /// What the node lacks for the target, as the rest of a sentence; `name` is the operator with quotes.
     pub(super) fn unmet(
         &self,
-        requires: &Requirements,
+        operator: &TargetOperator,
         name: &str,
         schema: Option<&Schema>,
     ) -> Option<String> {
+        let to_run = self.is_always_run.then_some(&operator.requires_to_run);
+        let mut all = std::iter::once(&operator.requires).chain(to_run);
+        all.find_map(|requires| self.unmet_of(requires, name, schema))
+    }
+
+    fn unmet_of(&self, requires: &Requirements, name: &str, schema: Option<&Schema>) -> Option<String> {
         self.removed(requires, name)
             .or_else(|| self.attribute_unmet(requires, name))
+            .or_else(|| self.not_below(requires, name))
             .or_else(|| self.operand_unmet(requires.operands?, name, schema?))
             .or_else(|| self.rank_unmet(requires, name, schema?))
             .or_else(|| self.combination_excluded(requires, name, schema?))
@@ -139,12 +153,28 @@ impl Cx<'_> {
 
     fn rank_unmet(&self, requires: &Requirements, name: &str, schema: &Schema) -> Option<String> {
         requires.ranks.iter().find_map(|(operand, allowed)| {
-            let index = schema.inputs().iter().position(|formal| formal.name == operand)?;
-            let ty = self.types.type_of(self.model, self.model.node(self.node).input(index)?)?;
-            let rank = ty.shape()?.rank();
+            let rank = self.rank(operand, schema)?;
             let all: Vec<String> = allowed.iter().map(usize::to_string).collect();
             let (operand, all) = (Quoted(operand), all.join(" or "));
             (!allowed.contains(&rank)).then(|| format!("no {name} with {operand} of rank {rank}, only {all}"))
+        })
+    }
+
+    /// The rank of an operand by its name, if it is known.
+    pub(super) fn rank(&self, operand: &str, schema: &Schema) -> Option<usize> {
+        let index = schema.inputs().iter().position(|formal| formal.name == operand)?;
+        let ty = self.types.type_of(self.model, self.model.node(self.node).input(index)?)?;
+        Some(ty.shape()?.rank())
+    }
+
+    fn not_below(&self, requires: &Requirements, name: &str) -> Option<String> {
+        requires.below.iter().find_map(|(attribute, bound)| {
+            let list = |name: &str| self.attribute(self.node, name)?.as_ints();
+            let (found, bounds) = (list(attribute)?, list(bound)?);
+            let is_below = found.iter().zip(bounds.iter().cycle()).all(|(found, bound)| found < bound);
+            let (attribute, bound) = (Quoted(attribute), Quoted(bound));
+            (!is_below)
+                .then(|| format!("no {name} with {attribute} = {found:?}, only below {bound} = {bounds:?}"))
         })
     }
 

@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for ScaleForm {
 type Scales = Vec<Option<f32>>;
 
 impl Cx<'_> {
-    /// Scales or sizes that are constant keep a node from being loaded or from every run, others are compared when it runs.
+    /// Scales that are constant keep a node from being loaded, and sizes from every run; others are compared when it runs.
     pub(super) fn scales_unmet(
         &self,
         requires: &Requirements,
@@ -157,7 +157,10 @@ impl Cx<'_> {
             #[allow(clippy::cast_possible_truncation, reason = "scales have the type float")]
             return self.on_all_axes(scales.into_iter().map(|scale| Some(scale as f32)).collect());
         }
-        let sizes = self.constant_operand(schema, "sizes").filter(|sizes| !sizes.is_empty())?;
+        let sizes = self.is_always_run.then(|| self.constant_operand(schema, "sizes"))??;
+        if sizes.is_empty() {
+            return None;
+        }
         self.scales_of_sizes(&sizes)
     }
 

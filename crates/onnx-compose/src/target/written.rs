@@ -61,6 +61,8 @@ struct WrittenOperator {
     kernels: Vec<TargetKernel>,
     #[serde(default)]
     requires: Requirements,
+    #[serde(default)]
+    requires_to_run: Requirements,
 }
 
 impl<'de> Deserialize<'de> for TargetOperator {
@@ -79,10 +81,10 @@ impl<'de> Visitor<'de> for OperatorVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TargetOperator, A::Error> {
-        let WrittenOperator { domain, name, kernels, requires } =
+        let WrittenOperator { domain, name, kernels, requires, requires_to_run } =
             WrittenOperator::deserialize(MapAccessDeserializer::new(map))?;
         let domain = if domain == DEFAULT_DOMAIN { String::new() } else { domain };
-        let operator = TargetOperator { domain, name, kernels, requires };
+        let operator = TargetOperator { domain, name, kernels, requires, requires_to_run };
         operator.check().map_err(A::Error::custom)?;
         Ok(operator)
     }
@@ -107,6 +109,7 @@ impl TargetOperator {
         }
         let name = full_name(&self.domain, &self.name);
         self.requires.check(&name, schemas)?;
+        self.requires_to_run.check(&name, schemas)?;
         self.kernels.iter().try_for_each(|kernel| kernel.check(&name, schemas))
     }
 }
