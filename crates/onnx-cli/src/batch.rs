@@ -69,8 +69,8 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
     let into_directory = output.as_ref().is_some_and(|output| is_directory(&output.value));
     let missing = paths.iter().find(|path| !path.exists());
     // The parts of one model are files of a directory themselves.
-    let is_divided = words.iter().any(|word| word == "--parts" || word.starts_with("--parts="));
-    let goes_inside = !is_divided && output.as_ref().is_some_and(|output| is_named_directory(&output.value));
+    let goes_inside =
+        !is_divided(&words) && output.as_ref().is_some_and(|output| is_named_directory(&output.value));
     let has_several = paths.len() > 1;
     if paths.iter().any(|path| is_stdin(path)) && (goes_inside || (into_directory && has_several)) {
         let failure = Failure::new(
@@ -152,6 +152,11 @@ fn format(words: &[String]) -> Option<ReportFormat> {
     ReportFormat::from_str(value?, false).ok()
 }
 
+/// Whether a command cuts each model into several files.
+fn is_divided(words: &[String]) -> bool {
+    words.iter().any(|word| word == "--parts" || word.starts_with("--parts="))
+}
+
 /// A command line for each model.
 fn lines(
     words: &[String],
@@ -168,7 +173,11 @@ fn lines(
             for (at, word) in words.iter().enumerate() {
                 match output.filter(|output| output.at == at) {
                     Some(output) => {
-                        let target = target(&output.value, path, &file);
+                        let mut target = target(&output.value, path, &file);
+                        if is_divided(words) {
+                            // The parts of each model have the same names.
+                            target = format!("{}/", Path::new(&target).with_extension("").display());
+                        }
                         if !targets.insert(target.clone()) {
                             return Err(Failure::new(format_args!(
                                 "two models would be written to `{}`",
@@ -220,7 +229,7 @@ impl Batch {
     pub(crate) fn explain(&self, out: &Out) {
         if let Some(second) = &self.unwritten {
             out.remark(&format!(
-                "nothing is written: `-o DIR/` writes both models into a directory, `-o {}` the first one in the place of the second",
+                "nothing is written: `-o DIR/` writes both models into a directory; `{}` is taken for a model, as it exists",
                 shown(second)
             ));
         }

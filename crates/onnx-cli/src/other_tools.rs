@@ -1,11 +1,16 @@
 //! What users of other tools type, and what is written here.
 
+use std::path::Path;
+
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::Cli;
 use crate::exit::Failure;
-use crate::spelling::{Spelling, text_of};
+use crate::format::Format;
+use crate::input::is_stdin;
+use crate::output::shown;
+use crate::spelling::{Spelling, positions, text_of};
 
 /// Commands and options of other tools that have a counterpart.
 pub(crate) const OTHER_TOOLS: &[Spelling] = &[
@@ -20,6 +25,7 @@ pub(crate) const OTHER_TOOLS: &[Spelling] = &[
     Spelling::new("", "validate", "check"),
     Spelling::new("", "verify", "check"),
     Spelling::new("", "lint", "check"),
+    Spelling::new("", "inspect model", "info"),
     Spelling::new("", "inspect", "info"),
     Spelling::new("", "summary", "info"),
     Spelling::new("", "profile", "run --stats"),
@@ -74,7 +80,6 @@ pub(crate) const OTHER_TOOLS: &[Spelling] = &[
     Spelling::new("convert", "--keep_io_types", "--keep-io"),
     Spelling::new("convert", "--node-block-list", "--except {}"),
     Spelling::new("convert", "--node_block_list", "--except {}"),
-    Spelling::new("compare", "--onnxrt", "--with onnxruntime"),
     Spelling::new("convert", "--external-data", "--weights external={}"),
     Spelling::new("", "--input", Spelling::ARGUMENT),
     Spelling::new("", "--model", Spelling::ARGUMENT),
@@ -155,6 +160,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("convert", "--disable-shape-infer", "leave it out: types and shapes are always inferred"),
     ("merge", "--io-map", "`--connect OUT=IN`, once for each pair"),
     ("run", "--onnxrt", "`onnx compare IN --with onnxruntime`, which runs both"),
+    ("compare", "--onnxrt", "`onnx compare IN --with onnxruntime`, for a model in both engines"),
     ("run", "--shapes", SHAPES),
     ("", "--overwrite-input-shape", SHAPES),
     ("", "--override-input-shape", SHAPES),
@@ -260,7 +266,7 @@ pub(crate) fn explained(error: &clap::Error, words: &[String]) -> Option<Failure
 
 pub(crate) fn is_file(word: &str) -> bool {
     let extensions = [".onnx", ".onnxtxt", ".pb", ".textproto", ".ort"];
-    extensions.iter().any(|extension| word.ends_with(extension)) || std::path::Path::new(word).is_file()
+    extensions.iter().any(|extension| word.ends_with(extension)) || Path::new(word).is_file()
 }
 
 fn of_command(word: &str, words: &[String]) -> Option<Failure> {
@@ -328,6 +334,9 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
         let help = "`--import N` only changes the import; `onnx convert IN --opset N -o OUT` also converts the nodes";
         return Some(Failure::new("`--opset` is `--import` here, or a conversion").help(help));
     }
+    if let Some(failure) = of_second(word, words) {
+        return Some(failure);
+    }
     if is("hash") && word.starts_with("--algo") {
         let help = "leave it out; `--structure`, `--weights` and `--interface` choose what is hashed";
         return Some(Failure::new("all hashes are SHA-256").help(help));
@@ -336,6 +345,19 @@ fn of_argument(word: &str, words: &[String]) -> Option<Failure> {
         return of_weight(word, words);
     }
     None
+}
+
+/// `simplify - b.onnx`: a second model that exists is not recommended as the output.
+fn of_second(word: &str, words: &[String]) -> Option<Failure> {
+    let (_, files) = positions(words)?;
+    let &[first, second] = files.as_slice() else { return None };
+    let is_meant = words.get(second).is_some_and(|second| second == word && Path::new(second).is_file());
+    let first = Path::new(words.get(first).filter(|_| is_meant)?);
+    if let Some(error) = first.metadata().err().filter(|_| !is_stdin(first)) {
+        return Some(Failure::cannot_read(first, error));
+    }
+    let message = format!("`{word}` exists, and is taken for a second model");
+    Some(Failure::new(message).help("name a new file for the output, `-o NEW.onnx`"))
 }
 
 /// `weights show MODEL NAME`: weights are chosen by an option.
@@ -368,6 +390,21 @@ pub(crate) fn no_text(format: &str) -> Option<Failure> {
     let message = format!("`onnx print` writes text, and `{format}` is a picture or a page");
     let help = "write `onnx draw IN -o OUT.svg`, `OUT.png` or `OUT.html`";
     ["svg", "png", "html", "pdf"].contains(&format).then(|| Failure::new(message).help(help))
+}
+
+/// The failure to write text to a file whose name is that of another format of models.
+pub(crate) fn no_onnxtxt(path: &Path) -> Option<Failure> {
+    let format = Format::of(path).filter(|&format| format != Format::Onnxtxt)?;
+    let name = shown(&path.display().to_string());
+    let message = format!(
+        "`onnx print` writes text as in `.onnxtxt`, and `{name}` has the extension of the format `{}`",
+        format.id()
+    );
+    let help = format!(
+        "write `-o {}`, or `onnx convert IN -o {name}` for a model in that format",
+        shown(&path.with_extension(Format::Onnxtxt.id()).display().to_string())
+    );
+    Some(Failure::new(message).help(help))
 }
 
 /// The option of `onnx convert` for a type of numbers.

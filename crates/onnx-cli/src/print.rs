@@ -30,7 +30,8 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let path = args.output_file.as_deref().unwrap_or(Path::new("-"));
     args.report.check(Some(&args.input_file), Some(path), out)?;
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    extension.and_then(|extension| other_tools::no_text(&extension)).map_or(Ok(()), Err)?;
+    let other = extension.and_then(|extension| other_tools::no_text(&extension));
+    other.or_else(|| other_tools::no_onnxtxt(path)).map_or(Ok(()), Err)?;
     let progress = Progress::start("printing", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_as(&args.input_file, &args.input, args.part)?;

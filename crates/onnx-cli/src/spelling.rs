@@ -128,10 +128,16 @@ fn with_command(words: Vec<String>) -> Line {
     let Some(start) = line.words.iter().position(is_command) else { return line };
     for spelling in commands() {
         let end = start + spelling.old.split(' ').count();
+        // `inspect model` alone is about a file of that name.
+        if end - start > 1 && line.words.len() == end {
+            continue;
+        }
         let old = line.words.get(start..end).map(|words| words.join(" "));
         if let Some(old) = old.filter(|old| old.replace('_', "-") == spelling.old) {
             line.words.splice(start..end, spelling.new.split(' ').map(str::to_owned));
-            line.changes.push((old, spelling.new.to_owned()));
+            // The parser complains about the first word.
+            let first = old.split(' ').next().unwrap_or_default().to_owned();
+            line.changes.push((first, spelling.new.to_owned()));
             break;
         }
     }
@@ -223,14 +229,27 @@ fn with_options(line: Line) -> Line {
             new.words.extend(separate);
             continue;
         }
-        new.changes.push((spelling.old.to_owned(), spelling.new.replace("{}", &value)));
+        let template = feeding(spelling.new, &value);
+        new.changes.push((spelling.old.to_owned(), template.replace("{}", &value)));
         // `--float16 --half` says it twice.
         let is_said = !spelling.takes_value() && all.iter().any(|word| word == spelling.new);
         if !is_said {
-            new.words.extend(spelling.new.split(' ').map(|word| word.replace("{}", &value)));
+            new.words.extend(template.split(' ').map(|word| word.replace("{}", &value)));
         }
     }
     new
+}
+
+/// Values of inputs are given one by one, `NAME=FILE`, or all in a directory or an archive.
+fn feeding<'a>(new: &'a str, value: &str) -> &'a str {
+    let is_feed = new == "--feed {}" || new == "--feeds {}";
+    let is_all = Path::new(value).is_dir() || (value.ends_with(".npz") && !value.contains('='));
+    match is_feed && !Path::new(value).exists() && value.contains('=') {
+        true => "--feed {}",
+        false if is_feed && is_all => "--feeds {}",
+        false if is_feed && value.ends_with(".npy") => "--feed NAME={}",
+        false => new,
+    }
 }
 
 /// Commands that change one model, or each of several; a second file is meant as the output.
@@ -264,6 +283,7 @@ fn with_outputs(mut line: Line) -> Line {
     let has_output = line.words.iter().any(|word| is_output(word));
     if let (&[_, index], false) = (files.as_slice(), has_output)
         && let Some(old) = line.words.get(index).cloned()
+        && !Path::new(&old).is_file()
     {
         line.changes.push((old.clone(), format!("-o {}", quoted(&old))));
         line.words.insert(index, "-o".to_owned());

@@ -107,6 +107,9 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
 
 /// The option of an argument as errors name it: `--set` of `--set <DIM=SIZE>`, `--verbose` of `--verbose...`.
 fn option(argument: &str) -> &str {
+    // `[B]` is an operand, and `--map[=FILE]` an option whose value can be left out.
+    let argument =
+        argument.strip_prefix('[').map_or(argument, |operand| operand.trim_end_matches(['.', ']']));
     argument.split([' ', '=', '[', '.']).next().unwrap_or(argument)
 }
 

@@ -49,7 +49,8 @@ pub(crate) struct ExtractArgs {
     /// The nodes of the part (repeatable; a list with `,`): what others make becomes an input, what others use an output.
     #[arg(long, value_name = "SEL")]
     pub(crate) only: Vec<String>,
-    /// Cut the model into this number of parts, or into parts with at most these bytes of weights; OUT is a directory.
+    /// Cut the model into this number of parts, or into parts with at most these bytes of weights; OUT is a directory, in which each of several models
+    /// has one.
     #[arg(long, value_name = "N|BYTES", value_parser = split::parts, conflicts_with_all = ["only", "inputs", "outputs"])]
     pub(crate) parts: Option<Parts>,
     /// Write the part even if the model has errors; the exit status remains 1.

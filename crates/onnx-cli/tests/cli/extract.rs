@@ -228,3 +228,20 @@ fn a_part_takes_the_weights_that_it_uses() {
     onnx(&folder, "extract in.onnx --outputs a -o near.onnx").exits(0);
     assert!(!folder.list().contains(&"near.onnx.data".to_owned()));
 }
+
+/// Parts of several models have the same names, so that each model has a directory.
+#[test]
+fn parts_of_several_models_are_in_directories() {
+    let text = "<ir_version: 8, opset_import: [\"\": 17]> g (float[2] x) => (float[2] y) { h = Relu (x) y = Exp (h) }";
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "convert in.onnxtxt -o a.onnx").exits(0);
+    std::fs::create_dir(folder.path().join("in")).unwrap();
+    onnx(&folder, "convert in.onnxtxt -o in/b.onnx").exits(0);
+    onnx(&folder, "extract a.onnx in/b.onnx --parts 2 -o parts/").exits(0);
+    for name in ["parts/a/part-1.onnx", "parts/a/part-2.onnx", "parts/b/part-1.onnx", "parts/b/part-2.onnx"] {
+        onnx(&folder, &format!("check {name}")).exits(0);
+    }
+    onnx(&folder, "extract in --parts 2 -o others/").exits(0);
+    assert!(folder.path().join("others/b/part-2.onnx").exists());
+    onnx(&folder, "extract a.onnx a.onnx --parts 2 -o twice/").exits(2).says("two models would be written");
+}

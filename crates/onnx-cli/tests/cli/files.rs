@@ -320,7 +320,6 @@ fn a_link_into_another_directory_takes_no_external_data() {
         "convert a.onnx -o link.onnx --weights external=w.data --threshold 1",
         "convert b.onnx -o link.onnx",
         "infer b.onnx -o link.onnx",
-        "print b.onnx --full -o link.onnx",
     ] {
         onnx(&folder, args).exits(2).says("it is a symbolic link into another directory");
         assert_eq!(folder.list(), names, "{args}");

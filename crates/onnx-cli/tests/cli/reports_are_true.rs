@@ -298,7 +298,7 @@ fn two_models_are_reported_as_three_are() {
     ] {
         let run = onnx(&folder, &format!("{command} a.onnx b.onnx")).exits(0);
         assert!(run.out.starts_with("file") && run.out.lines().count() == 3, "{command}\n{}", run.out);
-        run.says("nothing is written: `-o DIR/`").says("`-o b.onnx` the first one");
+        run.says("nothing is written: `-o DIR/`").says("`b.onnx` is taken for a model").lacks("-o b.onnx");
         let run = onnx(&folder, &format!("{command} a.onnx b.onnx c.onnx")).exits(0);
         assert!(run.out.starts_with("file") && run.out.lines().count() == 4, "{command}\n{}", run.out);
         run.lacks("nothing is written");

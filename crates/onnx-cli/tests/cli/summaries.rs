@@ -165,15 +165,18 @@ fn what_would_be_lost_is_not_written() {
     onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
     onnx(&folder, "convert in.onnxtxt -o other.onnx").exits(0);
     let (model, other) = (folder.get("in.onnx"), folder.get("other.onnx"));
-    for (line, force) in [
-        ("print in.onnx -o in.onnx", ""),
-        ("print in.onnx -o in.onnx", " --force"),
-        ("print in.onnx -o other.onnx", " --force"),
-        ("print in.onnxtxt -o in.onnxtxt", " --force"),
+    for line in [
+        "print in.onnx -o in.onnx",
+        "print in.onnx -o in.onnx --force",
+        "print in.onnx -o other.onnx --force",
     ] {
-        let run = onnx(&folder, &format!("{line}{force}")).exits(2);
-        run.says("leaves elements out").says("`--full`").lacks("`--force` replaces");
+        let run = onnx(&folder, line).exits(2).lacks("`--force` replaces");
+        run.says("has the extension of the format `onnx`")
+            .says("write `-o ")
+            .says(".onnxtxt`, or `onnx convert");
     }
+    let run = onnx(&folder, "print in.onnxtxt -o in.onnxtxt --force").exits(2);
+    run.says("leaves elements out").says("`--full`").lacks("`--force` replaces");
     assert_eq!((folder.get("in.onnx"), folder.get("other.onnx")), (model, other));
     assert_eq!(folder.get("in.onnxtxt"), text.as_bytes());
     onnx(&folder, "print in.onnx -o short.onnxtxt").exits(0);

@@ -432,10 +432,17 @@ fn an_abridged_text_replaces_no_model() {
     let folder = Folder::new();
     folder.put("m.onnxtxt", model(&elements));
     onnx(&folder, "convert m.onnxtxt -o m.onnx").exits(0);
-    for name in ["m.onnx", "m.onnxtxt"] {
+    let texts = "leaves elements out";
+    for (name, reason) in [("m.onnx", "the format `onnx`"), ("m.onnxtxt", texts)] {
         let before = folder.get(name);
-        onnx(&folder, &format!("print m.onnx -o {name}")).exits(2).says("leaves elements out");
+        onnx(&folder, &format!("print m.onnx -o {name}")).exits(2).says(reason);
         assert_eq!(folder.get(name), before);
+    }
+    // Nor does another text, whether the name is new or not.
+    for (name, format) in [("new.onnx", "onnx"), ("new.json", "json"), ("new.pbtxt", "textproto")] {
+        let run = onnx(&folder, &format!("print m.onnx --full -o {name}")).exits(2);
+        run.says(&format!("has the extension of the format `{format}`")).says("write `-o new.onnxtxt`");
+        assert!(!folder.path().join(name).exists());
     }
     onnx(&folder, "print m.onnx -o short.onnxtxt").exits(0);
     onnx(&folder, "print m.onnx -o short.onnxtxt").exits(0);
