@@ -62,9 +62,10 @@ impl Weights {
         let known = self.of(models, side)?;
         let model = &models.loaded(side).model;
         let (mut seen, mut found) = (HashSet::new(), Found { count: 0, only_here: Vec::new(), side });
+        let repeated = repeated(model);
         for &node in nodes {
             for value in model.node(node).inputs().flatten() {
-                let value = behind_identities(model, value);
+                let value = repeated.get(&value).copied().unwrap_or(value);
                 let Some(&is_shared) = known.get(&value).filter(|_| seen.insert(value)) else { continue };
                 found.count = found.count.saturating_add(1);
                 if !is_shared {
@@ -216,15 +217,14 @@ const fn mixed(bits: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// The value that a chain of `Identity` repeats.
-fn behind_identities(model: &Model, value: ValueId) -> ValueId {
-    let (mut value, mut seen) = (value, HashSet::new());
-    while seen.insert(value) {
-        let producer = model.value(value).producer().map(|node| model.node(node));
-        match producer.filter(|node| node.is(op::IDENTITY)).and_then(|node| node.input(0)) {
-            Some(of) => value = of,
-            None => break,
+/// What the results of nodes of `Identity` repeat, behind chains of them.
+fn repeated(model: &Model) -> HashMap<ValueId, ValueId> {
+    let mut found = HashMap::new();
+    for node in order(model, model.main_graph()) {
+        let record = model.node(node);
+        if let (true, Some(of), Some(result)) = (record.is(op::IDENTITY), record.input(0), record.output(0)) {
+            found.insert(result, found.get(&of).copied().unwrap_or(of));
         }
     }
-    value
+    found
 }
