@@ -382,7 +382,7 @@ fn nodes_that_may_never_run_are_only_loaded() {
         }";
     let within = "y = If (c) <then_branch = t () => (a) { a = Identity (x) }, else_branch = e () => (e) { e = d.F (x) }>";
     let lacking = |call: &str| {
-        let model = parse_model(&function.replace("CALL", call), &ParseOptions::default()).unwrap();
+        let model = parse_model(function.replace("CALL", call), &ParseOptions::default()).unwrap();
         let target = Target::named("onnxruntime").unwrap();
         let types = infer(&model, &InferOptions::default());
         let own = unsupported(&model, target, &types, Registry::STANDARD).diagnostics().len();

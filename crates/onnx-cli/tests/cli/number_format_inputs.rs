@@ -455,7 +455,7 @@ fn weights_that_nodes_compute_are_named() {
                 a = MatMul (x, v) {weight} y = MatMul (a, t) }}"#
         )
     };
-    let folder = Folder::with("in.onnxtxt", &text("t = Transpose (w)"));
+    let folder = Folder::with("in.onnxtxt", text("t = Transpose (w)"));
     let message = "the weights of 1 product are results of other nodes";
     for words in ["--weights-only", "--dynamic", "--seed 0", "--dynamic --deny warnings --dry-run"] {
         let status = i32::from(words.contains("deny"));
