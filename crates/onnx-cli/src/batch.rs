@@ -126,7 +126,7 @@ fn no_directory(output: &str, has_directory: bool) -> Failure {
 
 /// Refuses an option whose file would be written for each model, and have what is about the last one.
 fn one_file_for_all(words: &[String]) -> Option<Failure> {
-    const FILES: [&str; 2] = ["--journal", "--save-ranges"];
+    const FILES: [&str; 3] = ["--journal", "--report", "--save-ranges"];
     let is = |word: &str, option: &str| {
         word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     };

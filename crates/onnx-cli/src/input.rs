@@ -185,7 +185,7 @@ impl Loaded {
     ) -> Result<(), Failure> {
         self.judge(severity)?;
         out.limit_findings(severity.caps());
-        out.deny_warnings(severity.denies_warnings());
+        out.judge_warnings(&severity.policy(Policy::new())?);
         out.detail(1, &format!("read {}: {}, {}", self.name, self.format.name(), size::bytes(self.bytes)));
         if !self.findings.is_empty() {
             let options = text::Options::new(&self.name).with_style(&Colours).with_concise(true);

@@ -94,8 +94,8 @@ pub(crate) struct Out {
     timeout: Option<Interrupt>,
     /// How many diagnostics are reported, if the user gives that.
     caps: Option<Caps>,
-    /// Warnings are errors.
-    denies_warnings: bool,
+    /// The severity of warnings; none if the user allows them.
+    of_warnings: Option<Severity>,
     /// There was one.
     is_denied: Cell<bool>,
     /// Warnings about the model that the command works on, for a report that does not have it yet.
@@ -126,7 +126,7 @@ impl Out {
             start: Instant::now(),
             timeout: None,
             caps: None,
-            denies_warnings: false,
+            of_warnings: Some(Severity::Warning),
             is_denied: Cell::new(false),
             pending: RefCell::default(),
             shared_sizes: None,

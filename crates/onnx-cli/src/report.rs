@@ -382,9 +382,7 @@ impl Out {
         items: Vec<JsonText>,
     ) -> Result<(), Failure> {
         let mut findings = findings;
-        for warning in self.pending.take() {
-            findings.report(warning);
-        }
+        self.add_warnings(&mut findings);
         let mut findings = self.within_caps(findings);
         let collected = &mut self.collected;
         match collected.format {
@@ -516,6 +514,7 @@ impl Out {
     /// Reports a failure that ends the command. The report lists all inputs that the arguments name, also those that were not
     /// read.
     pub(crate) fn end_with(&mut self, failure: &Failure) -> Result<(), Failure> {
+        self.settle_warnings(None);
         // A line of a table says what became of an input, and nothing became of these.
         let is_table = self.collected.format.is_table();
         let Collected { report, named, .. } = &mut self.collected;

@@ -97,11 +97,6 @@ impl SeverityArgs {
         })
     }
 
-    /// Whether warnings are errors.
-    pub(crate) fn denies_warnings(&self) -> bool {
-        self.deny.iter().any(|what| rules::is_class(what))
-    }
-
     /// Whether nothing is given.
     pub(crate) const fn is_default(&self) -> bool {
         self.deny.is_empty() && self.allow.is_empty() && self.max_findings.is_none()

@@ -1,6 +1,6 @@
 //! Warnings of a command: on standard error for people, and in the report about the model.
 
-use onnx_diag::{Diagnostic, Locus, Severity, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Severity, Sink};
 
 use super::{BAD, Out, WARN, remark, write_aside};
 use crate::exit::Failure;
@@ -9,15 +9,13 @@ use crate::failures::COMMAND_WARNED;
 impl Out {
     /// Says on standard error what the user will want to know although nothing failed, unless the user denies warnings.
     pub(crate) fn warning(&self, message: &str, help: Option<&str>) {
+        let Some(severity) = self.of_warnings else { return };
         if !self.is_for_people() {
             let mut diagnostic = Diagnostic::new(&COMMAND_WARNED, Locus::model(), message);
             diagnostic.help = help.map(str::to_owned);
-            if self.denies_warnings {
-                diagnostic.severity = Severity::Error;
-            }
             self.pending.borrow_mut().push(diagnostic);
         }
-        if self.denies_warnings {
+        if severity == Severity::Error {
             self.is_denied.set(true);
             if !self.is_table() {
                 self.aside(&remark(BAD, "error", message, help));
@@ -40,9 +38,21 @@ impl Out {
         }
     }
 
-    /// Whether warnings are errors.
-    pub(crate) const fn deny_warnings(&mut self, denies: bool) {
-        self.denies_warnings = denies;
+    /// Sets the severity of warnings, as the policy of the user says.
+    pub(crate) fn judge_warnings(&mut self, policy: &Policy) {
+        self.of_warnings = policy.severity(&COMMAND_WARNED);
+    }
+
+    /// Adds the warnings about a model to what was found in it.
+    pub(crate) fn add_warnings(&self, findings: &mut Sink) {
+        let pending = self.pending.take();
+        let Some(severity) = self.of_warnings.filter(|_| !pending.is_empty()) else { return };
+        let policy = findings.policy().clone().set(&COMMAND_WARNED, severity);
+        let found = std::mem::replace(findings, Sink::with(policy, Caps::default()));
+        findings.merge(found);
+        for warning in pending {
+            findings.report(warning);
+        }
     }
 
     /// Whether there was a warning that the user denies since the last question.
@@ -61,21 +71,21 @@ impl Out {
 
     /// Adds warnings that came after the model was in the report, which is the last one of it without a name.
     pub(crate) fn settle_warnings(&mut self, name: Option<&str>) {
-        let pending = self.pending.take();
-        let report = &mut self.collected.report;
-        if pending.is_empty() {
+        if self.pending.borrow().is_empty() {
             return;
         }
+        let report = &mut self.collected.report;
         let known = match name {
             Some(name) => report.inputs.iter().rposition(|input| input.name == name),
             None => report.inputs.len().checked_sub(1),
         };
         let name = name.or_else(|| self.collected.named.first().map(String::as_str)).unwrap_or_default();
         let index = known.unwrap_or_else(|| report.input(name, None, None, Sink::new()));
-        if let Some(input) = report.inputs.get_mut(index) {
-            for warning in pending {
-                input.findings.report(warning);
-            }
+        let Some(input) = report.inputs.get_mut(index) else { return };
+        let mut findings = std::mem::replace(&mut input.findings, Sink::new());
+        self.add_warnings(&mut findings);
+        if let Some(input) = self.collected.report.inputs.get_mut(index) {
+            input.findings = findings;
         }
     }
 }

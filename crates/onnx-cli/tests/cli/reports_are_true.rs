@@ -305,7 +305,11 @@ fn two_models_are_reported_as_three_are() {
     }
     onnx(&folder, "quantize --to int8 --weights-only a.onnx b.onnx -o quantized/").exits(0);
     assert!(folder.path().join("quantized/b.onnx").exists());
-    for command in ["simplify --journal j.json", "quantize --to int8 --seed 0 --save-ranges=r.json"] {
+    for command in [
+        "simplify --journal j.json",
+        "simplify --report j.json -o d/",
+        "quantize --to int8 --seed 0 --save-ranges=r.json",
+    ] {
         onnx(&folder, &format!("{command} a.onnx b.onnx"))
             .exits(2)
             .says("is one file, and there are several models");

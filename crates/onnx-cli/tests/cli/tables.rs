@@ -89,4 +89,20 @@ fn reports_for_programs_have_the_warnings() {
     assert!(github.out.contains("::error") && github.out.contains(message), "{}", github.out);
     let line = onnx(&folder, "edit a.onnx --set batch=seq --dry-run --format jsonl --deny warnings").exits(1);
     assert!(line.out.contains("ONNX8006"), "{}", line.out);
+    // As for other diagnostics, the code or the name of the rule decides, in every format.
+    for format in ["text", "json", "csv"] {
+        let command = format!("edit a.onnx --set batch=seq --format {format} -o denied.onnx");
+        for words in ["--deny ONNX8006", "--deny command-warned"] {
+            onnx(&folder, &format!("{command} {words}")).exits(1);
+            assert!(!folder.path().join("denied.onnx").exists(), "{format} {words}");
+        }
+        let allowed =
+            onnx(&folder, &format!("{command} --dry-run --deny warnings --allow ONNX8006")).exits(0);
+        assert!(
+            !allowed.out.contains(message) && !allowed.err.contains(message),
+            "{}{}",
+            allowed.out,
+            allowed.err
+        );
+    }
 }

@@ -29,11 +29,19 @@ pub(super) fn forms(a: &Side<'_>, b: &Side<'_>, ports: &[Ports; 2]) -> Vec<(Node
 
 /// The nodes by their forms; `None` where several have one.
 fn unique(side: &Side<'_>, ports: &Ports) -> HashMap<Digest, Option<NodeId>, RandomState> {
-    let mut forms = Forms { side, ports, of_nodes: SecondaryMap::new(), message: Message::new() };
+    let mut forms = Forms {
+        side,
+        ports,
+        of_nodes: SecondaryMap::new(),
+        of_values: SecondaryMap::new(),
+        repeated: SecondaryMap::new(),
+        message: Message::new(),
+    };
     let graph = side.model.main_graph();
     let nodes = side.model.sorted_nodes(graph).unwrap_or_default();
     let mut found = HashMap::default();
     for node in nodes {
+        forms.follow(node);
         let Some(form) = forms.of_node(node) else { continue };
         forms.of_nodes.insert(node, form);
         found.entry(form).and_modify(|entry| *entry = None).or_insert(Some(node));
@@ -45,10 +53,27 @@ struct Forms<'a> {
     side: &'a Side<'a>,
     ports: &'a Ports,
     of_nodes: SecondaryMap<NodeId, Digest>,
+    /// Those of operands, which many nodes may read.
+    of_values: SecondaryMap<ValueId, Option<Digest>>,
+    /// What the results of `Identity` repeat, behind chains of them.
+    repeated: SecondaryMap<ValueId, ValueId>,
     message: Message,
 }
 
 impl Forms<'_> {
+    /// Notes what a node of `Identity` repeats.
+    fn follow(&mut self, node: NodeId) {
+        let record = self.side.model.node(node);
+        if let (true, Some(of), Some(result)) = (record.is(op::IDENTITY), record.input(0), record.output(0)) {
+            self.repeated.insert(result, self.repeats(of));
+        }
+    }
+
+    /// The value that a value repeats, or itself.
+    fn repeats(&self, value: ValueId) -> ValueId {
+        self.repeated.get(value).copied().unwrap_or(value)
+    }
+
     /// `None` if a node has none: constants, results of chance, and nodes with graphs, whose operands are inside.
     fn of_node(&mut self, node: NodeId) -> Option<Digest> {
         let model = self.side.model;
@@ -88,13 +113,21 @@ impl Forms<'_> {
     }
 
     fn is_weight(&self, value: ValueId) -> bool {
-        let value = behind_identities(self.side.model, value);
-        self.side.model.constant_tensor(value).is_some_and(is_weight)
+        self.side.model.constant_tensor(self.repeats(value)).is_some_and(is_weight)
     }
 
     fn of_value(&mut self, value: ValueId) -> Option<Digest> {
+        let value = self.repeats(value);
+        if let Some(&known) = self.of_values.get(value) {
+            return known;
+        }
+        let form = self.form_of(value);
+        self.of_values.insert(value, form);
+        form
+    }
+
+    fn form_of(&mut self, value: ValueId) -> Option<Digest> {
         let model = self.side.model;
-        let value = behind_identities(model, value);
         let record = model.value(value);
         let producer = record.producer();
         if let Some(tensor) = producer.and_then(|node| model.node(node).constant_tensor()) {
@@ -144,17 +177,4 @@ fn is_weight(tensor: &Tensor) -> bool {
 fn is_random(model: &Model, node: NodeId) -> bool {
     let op = model.str(model.node(node).op());
     op.starts_with("Random") || matches!(op, "Bernoulli" | "Multinomial")
-}
-
-/// The value that a chain of `Identity` repeats.
-fn behind_identities(model: &Model, value: ValueId) -> ValueId {
-    let mut value = value;
-    for _ in 0..MOST {
-        let operand = model.value(value).producer().map(|node| model.node(node));
-        let Some(of) = operand.filter(|node| node.is(op::IDENTITY)).and_then(|node| node.input(0)) else {
-            break;
-        };
-        value = of;
-    }
-    value
 }

@@ -1,17 +1,19 @@
 //! Nodes whose numbers leave the range of a format in a run.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
-use onnx_ir::{Model, NodeId, User, ValueId};
+use onnx_ir::{Model, NodeId, Use, User, ValueId};
 use onnx_schema::traits::{Rounding, newest};
 use onnx_schema::{Traits, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
 use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output, keep_maker};
+use crate::activations::Seen;
 use crate::measure::{MeasureOptions, reason};
 use crate::samples::{GeneratedSamples, SampleFailure, Samples, run_sample};
 
@@ -135,7 +137,7 @@ pub(super) fn keep(
     kept: &mut Kept,
 ) -> (Vec<(String, f64)>, Option<String>) {
     let mut found = Vec::new();
-    let (mut mask, mut of_constants) = (f64::NEG_INFINITY, Vec::new());
+    let (mut mask, mut of_constants, mut large) = (f64::NEG_INFINITY, Vec::new(), Vec::new());
     let values = model.all_graphs().flat_map(|graph| model.definitions(graph));
     for value in values {
         let Some(losses) = losses.get(&value) else { continue };
@@ -150,8 +152,12 @@ pub(super) fn keep(
             kept.entry(node).or_insert(WideReason::Range);
             of_constants.push(node);
         }
+        large.push(value);
     }
-    of_constants.iter().for_each(|&node| keep_passed(model, node, kept));
+    if !large.is_empty() {
+        let seen = Seen::of(model);
+        large.iter().for_each(|&value| keep_passed(model, &seen, value, kept));
+    }
     // Without a run, a result may be as large as the constant, and a cast of it would give an infinity.
     let keep_results = |kept: &mut Kept| of_constants.iter().for_each(|&node| keep_users(model, node, kept));
     if !options.run || half == Half::Bfloat16 {
@@ -189,42 +195,51 @@ pub(super) fn keep(
     }
 }
 
-/// Keeps what takes a constant out of range behind nodes that give it as it is, in runs in which they did not, too.
-fn keep_passed(model: &Model, node: NodeId, kept: &mut Kept) {
-    let (mut open, mut seen) = (vec![node], HashSet::<NodeId, RandomState>::default());
-    while let Some(node) = open.pop() {
-        if !passes(model, node) || !seen.insert(node) {
+/// Keeps what takes a constant out of range, or what arithmetic makes of it, in runs in which it is not chosen, too.
+fn keep_passed(model: &Model, seen: &Seen, value: ValueId, kept: &mut Kept) {
+    let passed = RefCell::new(vec![value]);
+    let mut done = HashSet::<ValueId, RandomState>::default();
+    loop {
+        let Some(value) = passed.borrow_mut().pop() else { break };
+        if !done.insert(value) {
             continue;
         }
-        let mut values: Vec<ValueId> = model.node(node).outputs().iter().copied().flatten().collect();
-        while let Some(value) = values.pop() {
-            for at in model.value(value).uses() {
-                match at.user {
-                    User::Node(user) => {
-                        kept.entry(user).or_insert(WideReason::Range);
-                        open.push(user);
-                    }
-                    // Of a branch, it may be the result of its node.
-                    User::Graph(graph) => {
-                        let owner = model.owner_node(graph).map(|owner| model.node(owner));
-                        let owner = owner.filter(|owner| owner.is(op::IF) && owner.domain().is_empty());
-                        values.extend(owner.and_then(|owner| owner.output(at.index as usize)));
-                    }
-                    User::Attribute(_) => {}
-                }
+        let nodes = RefCell::new(Vec::new());
+        let users = seen.users(model, value, |model, node, _| {
+            let passes = passes(model, node);
+            nodes.borrow_mut().extend(passes.then_some(node));
+            passes
+        });
+        let users: Vec<NodeId> =
+            users.into_iter().map(|place| place.node).chain(nodes.into_inner()).collect();
+        for node in users {
+            kept.entry(node).or_insert(WideReason::Range);
+            let record = model.node(node);
+            // What a loop takes may be what it gives.
+            if [op::LOOP, op::SCAN].into_iter().any(|op| record.is(op)) && record.domain().is_empty() {
+                passed.borrow_mut().extend(record.outputs().iter().copied().flatten());
+            }
+            let graph = record.graph();
+            let gives = |at: &Use| matches!(at.user, User::Graph(of) if of == graph);
+            let results = record.outputs().iter().copied().flatten();
+            let is_given = passes(model, node)
+                && results.into_iter().any(|value| model.value(value).uses().iter().any(gives));
+            let owner = model.owner_node(graph).map(|owner| model.node(owner)).filter(|_| is_given);
+            if let Some(owner) = owner.filter(|owner| !owner.is(op::IF)) {
+                passed.borrow_mut().extend(owner.outputs().iter().copied().flatten());
             }
         }
     }
 }
 
-/// Whether elements of the result of a node are elements of its operands.
+/// Whether elements of the result of a node are elements of its operands, or sums or products of a few.
 fn passes(model: &Model, node: NodeId) -> bool {
     let record = model.node(node);
     let traits = newest(record.op()).filter(|_| record.domain().is_empty());
     traits.is_some_and(|traits| {
-        let is_choice = traits.is_elementwise()
-            && matches!(traits.rounding(), Rounding::Exact | Rounding::Order | Rounding::Never);
-        is_choice || traits.keeps_elements()
+        let is_arithmetic =
+            traits.is_elementwise() && !matches!(traits.rounding(), Rounding::Open | Rounding::Accumulates);
+        is_arithmetic || traits.keeps_elements()
     })
 }
 
