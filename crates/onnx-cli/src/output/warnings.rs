@@ -48,7 +48,7 @@ impl Out {
         let pending = self.pending.take();
         let Some(severity) = self.of_warnings.filter(|_| !pending.is_empty()) else { return };
         let policy = findings.policy().clone().set(&COMMAND_WARNED, severity);
-        let found = std::mem::replace(findings, Sink::with(policy, Caps::default()));
+        let found = std::mem::replace(findings, Sink::with(policy, Caps::NONE));
         findings.merge(found);
         for warning in pending {
             findings.report(warning);
