@@ -31,7 +31,7 @@ mod hash;
 
 pub use diff::{
     Aspect, AspectKind, ChangeKind, ChangedElement, CorrespondingValues, Diff, DiffOptions, ModelChange,
-    corresponding_values, diff, diff_with_values,
+    corresponding_values, diff, diff_with_values, repeated_values,
 };
 pub use hash::{
     Digest, HASH_VERSION, HashError, HashOptions, ModelHash, hash_interface, hash_model, hash_structure,

@@ -15,6 +15,11 @@ pub(crate) fn inner_elem(ty: &Type) -> Option<ElemType> {
     }
 }
 
+/// Whether elements are floats of another type than `float`, of which a product computes in that type.
+pub(crate) const fn is_other_float(elem: ElemType) -> bool {
+    matches!(elem, ElemType::Float16 | ElemType::Bfloat16 | ElemType::Double)
+}
+
 /// Returns `true` if the type mentions elements of a type anywhere.
 pub(crate) fn mentions(ty: &Type, elem: ElemType) -> bool {
     std::iter::successors(Some(ty), |ty| ty.inner())

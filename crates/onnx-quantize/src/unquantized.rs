@@ -8,10 +8,10 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::DataSource;
 use onnx_types::{ElemType, Execution};
 
-use crate::activations::{is_dequantized, varies};
+use crate::activations::{Varying, is_dequantized};
 use crate::edits::nodes_outside_functions;
 use crate::narrow::{Types, collect_types};
-use crate::types::inner_elem;
+use crate::types::{inner_elem, is_other_float};
 use crate::weights::dense_constant;
 
 /// Why nothing of a model is quantized, although it has products or convolutions.
@@ -52,16 +52,16 @@ pub fn unquantized(
     let mut types = Types::default();
     collect_types(model, model.main_graph(), &inference, &mut types, &execution.interrupt).ok()?;
     let elem = |value: ValueId| types.get(&value).and_then(inner_elem);
-    let is_other =
-        |elem: &ElemType| matches!(elem, ElemType::Float16 | ElemType::Bfloat16 | ElemType::Double);
     let outside = nodes_outside_functions(model);
     let products: Vec<NodeId> = outside.iter().copied().filter(|&node| contracts(model, node)).collect();
     let operands = products.iter().flat_map(|&node| model.node(node).inputs().take(2).flatten());
-    if let Some(other) = operands.filter_map(elem).find(is_other) {
+    if let Some(other) = operands.filter_map(elem).find(|&elem| is_other_float(elem)) {
         return Some(Unquantized::Type(other));
     }
     let has_float = types.values().any(|ty| inner_elem(ty) == Some(ElemType::Float));
-    if let Some(other) = types.values().filter_map(inner_elem).find(is_other).filter(|_| !has_float) {
+    if let Some(other) =
+        types.values().filter_map(inner_elem).find(|&elem| is_other_float(elem)).filter(|_| !has_float)
+    {
         return Some(Unquantized::Type(other));
     }
     let in_functions = model.all_graphs().filter(|&graph| !matches!(model.scope(graph), OpsetScope::Model));
@@ -74,9 +74,10 @@ pub fn unquantized(
 /// are stored as quantized numbers.
 #[must_use]
 pub fn computed_weights(model: &Model) -> usize {
-    let is_computed = |value: ValueId| {
+    let mut varying = Varying::default();
+    let mut is_computed = |value: ValueId| {
         let has_maker = model.value(value).producer().is_some() && dense_constant(model, value).is_none();
-        has_maker && !is_dequantized(model, value) && !varies(model, value)
+        has_maker && !is_dequantized(model, value) && !varying.has(model, value)
     };
     let products = nodes_outside_functions(model).into_iter().filter(|&node| contracts(model, node));
     products.filter_map(|node| model.node(node).input(1)).filter(|&weight| is_computed(weight)).count()

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
+use onnx_diff::repeated_values;
 use onnx_eval::compare::{Compared, Comparison, Side};
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
-use onnx_schema::op;
 use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, Tensor};
 
@@ -62,7 +62,7 @@ impl Weights {
         let known = self.of(models, side)?;
         let model = &models.loaded(side).model;
         let (mut seen, mut found) = (HashSet::new(), Found { count: 0, only_here: Vec::new(), side });
-        let repeated = repeated(model);
+        let repeated = repeated_values(model, &order(model, model.main_graph()));
         for &node in nodes {
             for value in model.node(node).inputs().flatten() {
                 let value = repeated.get(&value).copied().unwrap_or(value);
@@ -215,16 +215,4 @@ const fn mixed(bits: u64) -> u64 {
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
-}
-
-/// What the results of nodes of `Identity` repeat, behind chains of them.
-fn repeated(model: &Model) -> HashMap<ValueId, ValueId> {
-    let mut found = HashMap::new();
-    for node in order(model, model.main_graph()) {
-        let record = model.node(node);
-        if let (true, Some(of), Some(result)) = (record.is(op::IDENTITY), record.input(0), record.output(0)) {
-            found.insert(result, found.get(&of).copied().unwrap_or(of));
-        }
-    }
-    found
 }

@@ -29,22 +29,33 @@ pub(super) fn forms(a: &Side<'_>, b: &Side<'_>, ports: &[Ports; 2]) -> Vec<(Node
 
 /// The nodes by their forms; `None` where several have one.
 fn unique(side: &Side<'_>, ports: &Ports) -> HashMap<Digest, Option<NodeId>, RandomState> {
+    let nodes = side.model.sorted_nodes(side.model.main_graph()).unwrap_or_default();
     let mut forms = Forms {
         side,
         ports,
         of_nodes: SecondaryMap::new(),
         of_values: SecondaryMap::new(),
-        repeated: SecondaryMap::new(),
+        repeated: repeated_values(side.model, &nodes),
         message: Message::new(),
     };
-    let graph = side.model.main_graph();
-    let nodes = side.model.sorted_nodes(graph).unwrap_or_default();
     let mut found = HashMap::default();
     for node in nodes {
-        forms.follow(node);
         let Some(form) = forms.of_node(node) else { continue };
         forms.of_nodes.insert(node, form);
         found.entry(form).and_modify(|entry| *entry = None).or_insert(Some(node));
+    }
+    found
+}
+
+/// The values that the results of `Identity` nodes repeat, behind chains of them. Nodes are given in the order of execution.
+#[must_use]
+pub fn repeated_values(model: &Model, nodes: &[NodeId]) -> HashMap<ValueId, ValueId> {
+    let mut found = HashMap::new();
+    for &node in nodes {
+        let record = model.node(node);
+        if let (true, Some(of), Some(result)) = (record.is(op::IDENTITY), record.input(0), record.output(0)) {
+            found.insert(result, found.get(&of).copied().unwrap_or(of));
+        }
     }
     found
 }
@@ -55,23 +66,14 @@ struct Forms<'a> {
     of_nodes: SecondaryMap<NodeId, Digest>,
     /// Those of operands, which many nodes may read.
     of_values: SecondaryMap<ValueId, Option<Digest>>,
-    /// What the results of `Identity` repeat, behind chains of them.
-    repeated: SecondaryMap<ValueId, ValueId>,
+    repeated: HashMap<ValueId, ValueId>,
     message: Message,
 }
 
 impl Forms<'_> {
-    /// Notes what a node of `Identity` repeats.
-    fn follow(&mut self, node: NodeId) {
-        let record = self.side.model.node(node);
-        if let (true, Some(of), Some(result)) = (record.is(op::IDENTITY), record.input(0), record.output(0)) {
-            self.repeated.insert(result, self.repeats(of));
-        }
-    }
-
     /// The value that a value repeats, or itself.
     fn repeats(&self, value: ValueId) -> ValueId {
-        self.repeated.get(value).copied().unwrap_or(value)
+        self.repeated.get(&value).copied().unwrap_or(value)
     }
 
     /// `None` if a node has none: constants, results of chance, and nodes with graphs, whose operands are inside.

@@ -12,6 +12,8 @@ mod pairs;
 mod side;
 mod unique;
 
+pub use forms::repeated_values;
+
 use std::collections::HashSet;
 use std::fmt;
 

@@ -19,20 +19,15 @@ use super::{StaticOptions, WATCHED_NODES};
 use crate::edits::{add_constant, nodes_outside_functions, without_defaults};
 use crate::weights::{QuantizeError, dense_constant};
 
-/// Whether a value depends on what a caller gives, or a loop carries. Initializers that a caller may replace count as constants, as do the
-/// inputs of functions and sizes that the model states: runtimes treat them as such. What many nodes make counts as computed in each run.
-pub(crate) fn varies(model: &Model, value: ValueId) -> bool {
-    Varying::default().has(model, value)
-}
-
 /// The values of a model that are known not to be the same in each run: the nodes in front of one are not visited again for each node
 /// behind it.
 #[derive(Default)]
-pub(super) struct Varying(HashSet<ValueId, RandomState>);
+pub(crate) struct Varying(HashSet<ValueId, RandomState>);
 
 impl Varying {
-    /// Whether a value [varies].
-    pub(super) fn has(&mut self, model: &Model, value: ValueId) -> bool {
+    /// Whether a value depends on what a caller gives, or a loop carries. Initializers that a caller may replace count as constants, as do the
+    /// inputs of functions and sizes that the model states: runtimes treat them as such. What many nodes make counts as computed in each run.
+    pub(crate) fn has(&mut self, model: &Model, value: ValueId) -> bool {
         // In a function, the sizes are those of the operands of each call.
         let is_stated = |node| {
             let record = model.node(node);
@@ -98,7 +93,7 @@ fn follow(
 
 /// Whether the result of a node is about the sizes of its operand.
 fn gives_sizes(record: &Node) -> bool {
-    record.domain().is_empty() && (record.is(op::SHAPE) || record.is(op::SIZE))
+    record.is(op::SHAPE) || record.is(op::SIZE)
 }
 
 /// The dimensions that the model states.
@@ -141,14 +136,15 @@ fn with_sizes<'m>(
     for &(.., value) in places {
         follow(model, value, &HashSet::default(), |node| {
             let gives_sizes = gives_sizes(model.node(node));
-            let is_new = gives_sizes && is_outside(model, node) && !sizes.contains(&node);
-            sizes.extend(is_new.then_some(node));
+            sizes.extend((gives_sizes && is_outside(model, node)).then_some(node));
             gives_sizes
         });
     }
     if sizes.is_empty() {
         return Ok(source);
     }
+    sizes.sort_unstable();
+    sizes.dedup();
     let known = InferOptions::default()
         .with_registry(options.registry)
         .with_data(options.data)
@@ -186,9 +182,10 @@ pub(super) fn fold_biases<'m>(
     let source = with_sizes(model, &places, options)?;
     let mut folded = Cow::Borrowed(model);
     let mut known: HashMap<ValueId, ValueId, RandomState> = HashMap::default();
+    let mut varying = Varying::default();
     for (node, index, value) in places {
         options.execution.interrupt.check()?;
-        if varies(&source, value) {
+        if varying.has(&source, value) {
             continue;
         }
         let new = match known.get(&value) {

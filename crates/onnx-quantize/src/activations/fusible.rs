@@ -12,7 +12,7 @@
 
 mod held;
 mod repeat;
-mod seen;
+mod runtime_view;
 mod stacks;
 
 use std::collections::HashSet;
@@ -26,8 +26,8 @@ use onnx_types::{Interrupt, Watch};
 
 use self::held::Held;
 use self::repeat::repeat_pairs;
-pub(crate) use self::seen::Seen;
-pub(super) use self::seen::{body, is_outside};
+pub(crate) use self::runtime_view::RuntimeView;
+pub(super) use self::runtime_view::{body, is_outside};
 use super::{StaticReport, WATCHED_NODES};
 use crate::edits::{add_constant, erase_unused_initializers};
 use crate::weights::{QuantizeError, dense_constant};
@@ -48,15 +48,15 @@ pub(super) fn write(
     (report, interrupt): (&mut StaticReport, &Interrupt),
 ) -> Result<bool, QuantizeError> {
     let mut has_changed = false;
-    let seen = Seen::of(model);
+    let view = RuntimeView::of(model);
     let mut done = HashSet::<Held, RandomState>::default();
-    for held in stacks::find(model, &seen) {
+    for held in stacks::find(model, &view) {
         if done.insert(held) {
             has_changed |= held.hold(model)?;
         }
     }
     let mut watch = Watch::silent(interrupt, WATCHED_NODES);
-    for held in Held::find((model, &seen), before, bias, &mut watch)? {
+    for held in Held::find((model, &view), before, bias, &mut watch)? {
         watch.work(1)?;
         if done.insert(held) {
             has_changed |= held.hold(model)?;
@@ -65,7 +65,7 @@ pub(super) fn write(
     if has_changed {
         erase_unused_initializers(model);
     }
-    let (pairs, has_held) = repeat_pairs(model, &seen)?;
+    let (pairs, has_held) = repeat_pairs(model, &view)?;
     report.pairs += pairs;
     Ok(has_changed || has_held || pairs > 0)
 }

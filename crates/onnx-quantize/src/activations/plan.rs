@@ -14,7 +14,7 @@ use super::groups::Groups;
 use super::{StaticOptions, WATCHED_NODES};
 use crate::edits::nodes_outside_functions;
 use crate::narrow::{Kept, Types, collect_types, keep_indices};
-use crate::types::inner_elem;
+use crate::types::{inner_elem, is_other_float};
 use crate::weights::{dense_constant, weight_operand};
 
 /// A set of values.
@@ -56,10 +56,7 @@ impl Candidates {
         let mut kept = Kept::default();
         let _ = keep_indices(model, &types, &[], &mut kept);
         let is_float = |value: ValueId| types.get(&value).and_then(inner_elem) == Some(ElemType::Float);
-        let is_other = |value: ValueId| {
-            let elem = types.get(&value).and_then(inner_elem);
-            matches!(elem, Some(ElemType::Float16 | ElemType::Bfloat16 | ElemType::Double))
-        };
+        let is_other = |value: ValueId| types.get(&value).and_then(inner_elem).is_some_and(is_other_float);
         let (mut all, mut others) = (Vec::new(), Vec::new());
         let mut watch = Watch::silent(&options.execution.interrupt, WATCHED_NODES);
         for node in nodes_outside_functions(model).into_iter().filter(|node| !kept.contains_key(node)) {

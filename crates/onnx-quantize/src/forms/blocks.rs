@@ -1,7 +1,7 @@
 //! `MatMulNBits` of onnxruntime: products with weights in blocks of 4 or 8 bits.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use foldhash::fast::RandomState;
@@ -92,19 +92,20 @@ pub fn quantize_blocks(
         return Err(QuantizeError::BlockOfProduct(options.block));
     }
     let mut result = model.clone();
-    let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
+    let except: HashSet<NodeId> = options.except.iter().copied().collect();
     let is_taken = |record: &Node| record.is(op::MAT_MUL) || record.is(op::GEMM);
     let stay = of_other_types(model, options.except, is_taken);
     let mut report = WeightReport::of(Vec::new(), stay);
     // Products with one weight share its blocks.
     let mut known: HashMap<(ValueId, bool), Option<Placed>, RandomState> = HashMap::default();
+    let mut formless = HashSet::new();
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         options.execution.interrupt.check()?;
         let Some(product) = Product::of(model, node, options.registry) else { continue };
         let name = model.str(model.value(product.weight).name()).to_owned();
         if !product.is_plain {
-            let row = (name, NoScale::Form);
-            report.stay.extend((!report.stay.contains(&row)).then_some(row));
+            let is_new = formless.insert(product.weight);
+            report.stay.extend(is_new.then_some((name, NoScale::Form)));
             continue;
         }
         if let Entry::Vacant(entry) = known.entry((product.weight, product.is_transposed)) {

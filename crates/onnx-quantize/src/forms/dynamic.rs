@@ -10,7 +10,7 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor, require_memory, reserved};
 use onnx_types::{ElemType, Execution};
 
-use crate::activations::Seen;
+use crate::activations::RuntimeView;
 use crate::edits::{
     add_constant, count, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
 };
@@ -159,9 +159,10 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> (Vec<Product>, Vec<(
         .with_execution(options.execution.clone());
     let inference = infer(model, &known);
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
-    let (mut found, seen) = (Vec::new(), Seen::of(model));
+    let (mut found, view) = (Vec::new(), RuntimeView::of(model));
     let is_taken = |record: &Node| record.is(op::MAT_MUL) || record.is(op::GEMM) || record.is(op::CONV);
     let mut stay = of_other_types(model, options.except, is_taken);
+    let mut formless = std::collections::HashSet::new();
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         let record = model.node(node);
         let (is_matmul, is_gemm, is_conv) =
@@ -180,8 +181,8 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> (Vec<Product>, Vec<(
             && dense_constant(model, activation).is_none();
         let is_standard = matches!(model.callee(node, options.registry), Callee::Standard(_));
         if has_rank && is_float && is_standard && is_gemm && !is_plain {
-            let row = (model.str(model.value(weight).name()).to_owned(), NoScale::Form);
-            stay.extend((!stay.contains(&row)).then_some(row));
+            let row = || (model.str(model.value(weight).name()).to_owned(), NoScale::Form);
+            stay.extend(formless.insert(weight).then(row));
         } else if has_rank && is_float && is_standard {
             let has_bias = record.input(2).is_some() && !is_matmul;
             let is_transposed = is_gemm && record.int(attr::TRANS_B).unwrap_or(0) != 0;
@@ -190,7 +191,7 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> (Vec<Product>, Vec<(
             let is_wider = |sum: NodeId, index: usize| {
                 model.node(sum).input(index).and_then(rank).is_none_or(|other| other > own)
             };
-            let mut sums = seen.sums_behind(model, node).into_iter();
+            let mut sums = view.sums_behind(model, node).into_iter();
             let is_widened = !is_conv && sums.any(|(sum, index)| is_wider(sum.node, index));
             found.push(Product { node, weight, has_bias, is_conv, is_transposed, is_widened });
         }

@@ -9,7 +9,7 @@ use onnx_schema::{Traits, op};
 use onnx_types::Symbol;
 
 use super::ConstantLosses;
-use crate::activations::Seen;
+use crate::activations::RuntimeView;
 
 /// Numbers from here on are not results of a computation.
 pub(super) const LIMIT: f32 = 1e30;
@@ -59,9 +59,9 @@ pub(super) fn confirm(model: &Model, losses: &mut ConstantLosses) {
     if open.is_empty() {
         return;
     }
-    let seen = Seen::of(model);
+    let view = RuntimeView::of(model);
     for value in open {
-        let is_chosen = seen.users(model, value, passes).iter().any(|place| chooses(model, place.node));
+        let is_chosen = view.users(model, value, passes).iter().any(|place| chooses(model, place.node));
         if let Some(losses) = losses.get_mut(&value) {
             losses.is_mask = is_chosen;
         }

@@ -13,7 +13,7 @@ use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
 use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output, keep_maker};
-use crate::activations::Seen;
+use crate::activations::RuntimeView;
 use crate::measure::{MeasureOptions, reason};
 use crate::samples::{GeneratedSamples, SampleFailure, Samples, run_sample};
 
@@ -155,8 +155,8 @@ pub(super) fn keep(
         large.push(value);
     }
     if !large.is_empty() {
-        let seen = Seen::of(model);
-        large.iter().for_each(|&value| keep_passed(model, &seen, value, kept));
+        let view = RuntimeView::of(model);
+        large.iter().for_each(|&value| keep_passed(model, &view, value, kept));
     }
     // Without a run, a result may be as large as the constant, and a cast of it would give an infinity.
     let keep_results = |kept: &mut Kept| of_constants.iter().for_each(|&node| keep_users(model, node, kept));
@@ -196,40 +196,42 @@ pub(super) fn keep(
 }
 
 /// Keeps what takes a constant out of range, or what arithmetic makes of it, in runs in which it is not chosen, too.
-fn keep_passed(model: &Model, seen: &Seen, value: ValueId, kept: &mut Kept) {
-    let passed = RefCell::new(vec![value]);
-    let mut done = HashSet::<ValueId, RandomState>::default();
-    loop {
-        let Some(value) = passed.borrow_mut().pop() else { break };
+fn keep_passed(model: &Model, view: &RuntimeView, value: ValueId, kept: &mut Kept) {
+    let (mut open, mut done) = (vec![value], HashSet::<ValueId, RandomState>::default());
+    while let Some(value) = open.pop() {
         if !done.insert(value) {
             continue;
         }
         let nodes = RefCell::new(Vec::new());
-        let users = seen.users(model, value, |model, node, _| {
+        let others = view.users(model, value, |model, node, _| {
             let passes = passes(model, node);
             nodes.borrow_mut().extend(passes.then_some(node));
             passes
         });
-        let users: Vec<NodeId> =
-            users.into_iter().map(|place| place.node).chain(nodes.into_inner()).collect();
-        for node in users {
+        for node in others.into_iter().map(|place| place.node).chain(nodes.into_inner()) {
             kept.entry(node).or_insert(WideReason::Range);
-            let record = model.node(node);
-            // What a loop takes may be what it gives.
-            if [op::LOOP, op::SCAN].into_iter().any(|op| record.is(op)) && record.domain().is_empty() {
-                passed.borrow_mut().extend(record.outputs().iter().copied().flatten());
-            }
-            let graph = record.graph();
-            let gives = |at: &Use| matches!(at.user, User::Graph(of) if of == graph);
-            let results = record.outputs().iter().copied().flatten();
-            let is_given = passes(model, node)
-                && results.into_iter().any(|value| model.value(value).uses().iter().any(gives));
-            let owner = model.owner_node(graph).map(|owner| model.node(owner)).filter(|_| is_given);
-            if let Some(owner) = owner.filter(|owner| !owner.is(op::IF)) {
-                passed.borrow_mut().extend(owner.outputs().iter().copied().flatten());
-            }
+            open.extend(results_of_loop(model, node));
         }
     }
+}
+
+/// The results of a loop that takes a number, or whose body gives it by a node that passes it.
+fn results_of_loop(model: &Model, node: NodeId) -> Vec<ValueId> {
+    let record = model.node(node);
+    let is_loop = record.is(op::LOOP) || record.is(op::SCAN);
+    let graph = record.graph();
+    let is_output = |at: &Use| matches!(at.user, User::Graph(of) if of == graph);
+    let is_given =
+        || record.outputs().iter().flatten().any(|&value| model.value(value).uses().iter().any(is_output));
+    let mut found = Vec::new();
+    if is_loop {
+        found.extend(record.outputs().iter().flatten());
+    }
+    let owner = model.owner_node(graph).map(|owner| model.node(owner)).filter(|owner| !owner.is(op::IF));
+    if let Some(owner) = owner.filter(|_| passes(model, node) && is_given()) {
+        found.extend(owner.outputs().iter().flatten());
+    }
+    found
 }
 
 /// Whether elements of the result of a node are elements of its operands, or sums or products of a few.

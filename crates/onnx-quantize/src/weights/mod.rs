@@ -29,6 +29,7 @@ use crate::edits::{
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_on};
 use crate::narrow::is_weight;
 use crate::samples::{GeneratedSamples, Samples};
+use crate::types::is_other_float;
 
 /// Returns `true` if weights can be quantized to a type: integers of up to 16 bits, and some small floats.
 #[must_use]
@@ -416,7 +417,7 @@ pub(crate) fn of_other_types(
     except: &[NodeId],
     is_taken: impl Fn(&Node) -> bool,
 ) -> Vec<(String, NoScale)> {
-    let is_other = |elem: ElemType| matches!(elem, ElemType::Float16 | ElemType::Bfloat16 | ElemType::Double);
+    let except: HashSet<NodeId> = except.iter().copied().collect();
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         let record = model.node(node);
@@ -425,7 +426,7 @@ pub(crate) fn of_other_types(
         }
         for (index, value) in record.inputs().enumerate() {
             let tensor = value.and_then(|value| Some((value, constant(model, value)?)));
-            let Some((value, tensor)) = tensor.filter(|(_, tensor)| is_other(tensor.elem())) else {
+            let Some((value, tensor)) = tensor.filter(|(_, tensor)| is_other_float(tensor.elem())) else {
                 continue;
             };
             if weight_operand(record, index, tensor.rank()).is_some() && seen.insert(value) {

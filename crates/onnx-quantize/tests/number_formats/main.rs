@@ -25,7 +25,7 @@ mod interrupts;
 mod narrow;
 mod precision;
 mod public_reports;
-mod seen;
+mod runtime_view;
 mod staying;
 mod weights;
 

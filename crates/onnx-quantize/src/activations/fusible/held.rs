@@ -17,7 +17,7 @@ use onnx_ir::{Model, Node, NodeId, Position, ValueId};
 use onnx_schema::op;
 use onnx_types::{ElemType, Stopped, Watch};
 
-use super::seen::{Seen, dequantized_before, is_outside, passed};
+use super::runtime_view::{RuntimeView, dequantized_before, is_outside, passed};
 use super::{version, widen_bias};
 use crate::activations::plan::{is_dequantized, is_scaled};
 use crate::edits::nodes_outside_functions;
@@ -39,7 +39,7 @@ pub(super) enum Held {
 impl Held {
     /// What there is in a model, but not in the one before it was quantized: that was for the runtime to do.
     pub(super) fn find(
-        (model, seen): (&Model, &Seen),
+        (model, view): (&Model, &RuntimeView),
         before: &Model,
         bias: BiasFormat,
         watch: &mut Watch,
@@ -48,7 +48,7 @@ impl Held {
             let mut found = Vec::new();
             for node in nodes_outside_functions(model) {
                 watch.work(1)?;
-                found.extend(Self::of((model, seen), node, bias).map(|held| (node, held)));
+                found.extend(Self::of((model, view), node, bias).map(|held| (node, held)));
             }
             Ok(found)
         };
@@ -58,9 +58,9 @@ impl Held {
     }
 
     /// What is in front of a `QuantizeLinear`, behind what a runtime makes a part of it, leaves out, or moves it over.
-    fn of((model, view): (&Model, &Seen), quantize: NodeId, bias: BiasFormat) -> Option<Self> {
+    fn of((model, view): (&Model, &RuntimeView), quantize: NodeId, bias: BiasFormat) -> Option<Self> {
         let record = model.node(quantize);
-        if !record.is(op::QUANTIZE_LINEAR) || !record.domain().is_empty() {
+        if !record.is(op::QUANTIZE_LINEAR) {
             return None;
         }
         let is_short = gives_short_floats(model, record);
@@ -68,7 +68,7 @@ impl Held {
         while let Some(value) = open.pop() {
             let node = model.value(value).producer().filter(|_| seen.insert(value));
             let Some((node, record)) = node.map(|node| (node, model.node(node))) else { continue };
-            let is = |op| record.domain().is_empty() && record.is(op);
+            let is = |op| record.is(op);
             let is_activation = is(op::RELU) || is(op::CLIP);
             if is_activation && is_short {
                 return Some(Self::Operand(quantize, 0));
@@ -89,11 +89,15 @@ impl Held {
 
     /// Whether onnxruntime quantizes an operator in front of a `QuantizeLinear`, or what it makes of it and the sum behind it: `Some(None)` if only a
     /// node between stops it.
-    fn of_product((model, view): (&Model, &Seen), node: NodeId, bias: BiasFormat) -> Option<Option<Self>> {
+    fn of_product(
+        (model, view): (&Model, &RuntimeView),
+        node: NodeId,
+        bias: BiasFormat,
+    ) -> Option<Option<Self>> {
         let record = model.node(node);
         let is_convolution = record.is(op::CONV) || record.is(op::CONV_TRANSPOSE);
         let is_product = is_convolution || record.is(op::GEMM) || record.is(op::MAT_MUL);
-        let weight = record.input(1).filter(|_| is_product && record.domain().is_empty())?;
+        let weight = record.input(1).filter(|_| is_product)?;
         let is_done = dequantized_before(model, weight);
         let stays = dense_constant(model, weight).is_some() || !(is_done || view.varies(model, weight));
         if !(stays || is_done) || !dequantized_before(model, record.input(0)?) {
@@ -144,7 +148,7 @@ impl Held {
 }
 
 /// The operand to which a constant is added, or that it multiplies.
-fn changed((model, view): (&Model, &Seen), record: &Node) -> Option<ValueId> {
+fn changed((model, view): (&Model, &RuntimeView), record: &Node) -> Option<ValueId> {
     let is_constant = |value: ValueId| !view.varies(model, value);
     match (record.input(0)?, record.input(1)?) {
         (value, other) if is_constant(other) => Some(value),

@@ -8,7 +8,7 @@ use onnx_schema::op;
 use onnx_types::{ElemType, Symbol};
 
 use super::held::Held;
-use super::seen::{Place, Seen, is_outside};
+use super::runtime_view::{Place, RuntimeView, is_outside};
 use super::version;
 use crate::activations::apply::add_pair;
 use crate::edits::{add_constant_in, nodes_outside_functions};
@@ -36,7 +36,7 @@ impl Dequantized {
     /// What a node makes that ends a pair with one scale.
     fn of(model: &Model, node: NodeId) -> Option<Self> {
         let record = model.node(node);
-        let is_pair = record.is(op::DEQUANTIZE_LINEAR) && record.domain().is_empty();
+        let is_pair = record.is(op::DEQUANTIZE_LINEAR);
         let [scale, zero] = [record.input(1).filter(|_| is_pair)?, record.input(2)?];
         let tensor = model.constant_tensor(zero).filter(|tensor| tensor.element_count() == Some(1))?;
         let is_int8 = tensor.elem() == ElemType::Int8 && version(model, node) >= WITH_OUTPUT_TYPE;
@@ -54,25 +54,25 @@ impl Dequantized {
 }
 
 /// Repeats pairs of `int8` behind operators that move elements; where these are in functions, a `Sum` is in front of the call. Pairs of all types
-/// are repeated if a nested graph takes the moved elements: onnxruntime looks for them among the operands of its node, and ends. Returns the
+/// are repeated if a nested graph takes the moved elements: onnxruntime looks for them among the operands of its node, and aborts. Returns the
 /// number of pairs, and whether something else changed.
-pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, bool), QuantizeError> {
+pub(super) fn repeat_pairs(model: &mut Model, view: &RuntimeView) -> Result<(usize, bool), QuantizeError> {
     let nodes = nodes_outside_functions(model).into_iter();
     let mut open: Vec<Dequantized> = nodes.filter_map(|node| Dequantized::of(model, node)).collect();
     let (mut count, mut entries) = (0, Vec::new());
     let mut done = HashSet::<NodeId, RandomState>::default();
     while let Some(from) = open.pop() {
-        for place in seen.copied_users(model, from.value) {
+        for place in view.copied_users(model, from.value) {
             let other = model.node(place.node);
             let Some(result) = other.output(0).filter(|_| place.index == 0) else { continue };
-            if is_cancelled(model, seen, (place.node, result), from.value) {
+            if is_cancelled(model, view, (place.node, result), from.value) {
                 entries.push(Held::Operand(place.node, 0));
             }
             if !is_repeated_behind(other) {
                 continue;
             }
             if let Some((call, index)) = place.entry {
-                let is_taken = || is_captured(model, seen, result, model.node(call).graph());
+                let is_taken = || is_captured(model, view, result, model.node(call).graph());
                 entries.extend((from.is_int8 || is_taken()).then_some(Held::Operand(call, index)));
                 continue;
             }
@@ -80,7 +80,7 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
             if !can_follow || !done.insert(place.node) {
                 continue;
             }
-            if !(from.is_int8 || is_captured(model, seen, result, model.graph_of(result))) {
+            if !(from.is_int8 || is_captured(model, view, result, model.graph_of(result))) {
                 open.push(Dequantized { value: result, ..from });
             } else if model.value(result).uses().iter().any(|&at| !is_quantized(model, at)) {
                 let graph = model.graph_of(result);
@@ -105,7 +105,7 @@ pub(super) fn repeat_pairs(model: &mut Model, seen: &Seen) -> Result<(usize, boo
 }
 
 /// Whether a graph that is nested in another one, or in a function that it calls, uses a value, or a copy of it.
-fn is_captured(model: &Model, seen: &Seen, value: ValueId, own: GraphId) -> bool {
+fn is_captured(model: &Model, view: &RuntimeView, value: ValueId, own: GraphId) -> bool {
     let is_nested = |graph| model.owner_node(graph).is_some();
     let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if graph != own && is_nested(graph));
     let is_inside = |place: &Place| {
@@ -115,15 +115,14 @@ fn is_captured(model: &Model, seen: &Seen, value: ValueId, own: GraphId) -> bool
             None => graph != own && is_nested(graph),
         }
     };
-    model.value(value).uses().iter().any(is_output) || seen.copied_users(model, value).iter().any(is_inside)
+    model.value(value).uses().iter().any(is_output) || view.copied_users(model, value).iter().any(is_inside)
 }
 
 /// Whether a node quantizes a copy of what a pair gives, for a nested graph: onnxruntime leaves out the copy, then both nodes around it, and
-/// ends where the nested graph looks for the result.
-fn is_cancelled(model: &Model, seen: &Seen, (node, result): (NodeId, ValueId), from: ValueId) -> bool {
+/// aborts where the nested graph looks for the result.
+fn is_cancelled(model: &Model, view: &RuntimeView, (node, result): (NodeId, ValueId), from: ValueId) -> bool {
     let record = model.node(node);
-    let quantizes = record.is(op::QUANTIZE_LINEAR) && record.domain().is_empty();
-    if !quantizes || record.input(0) == Some(from) || !is_outside(model, node) {
+    if !record.is(op::QUANTIZE_LINEAR) || record.input(0) == Some(from) || !is_outside(model, node) {
         return false;
     }
     let dequantized = |user: NodeId| {
@@ -131,7 +130,7 @@ fn is_cancelled(model: &Model, seen: &Seen, (node, result): (NodeId, ValueId), f
         user.output(0).filter(|_| user.is(op::DEQUANTIZE_LINEAR))
     };
     let mut results = model.consumers(result).filter_map(dequantized).chain([result]);
-    results.any(|value| is_captured(model, seen, value, record.graph()))
+    results.any(|value| is_captured(model, view, value, record.graph()))
 }
 
 /// A constant in a graph: that of another graph, or a copy.

@@ -8,19 +8,19 @@ use onnx_schema::op;
 
 use super::held::Held;
 use super::repeat::is_repeated_behind;
-use super::seen::{Place, Seen, dequantized_before, is_outside};
+use super::runtime_view::{Place, RuntimeView, dequantized_before, is_outside};
 use crate::edits::nodes_outside_functions;
 
 /// What keeps onnxruntime from making `Gemm` of the product and the sum, next to a pair: a row for the bias, or where functions would have to
 /// be changed for it, a `Sum` in front of a call.
-pub(super) fn find(model: &Model, seen: &Seen) -> Vec<Held> {
+pub(super) fn find(model: &Model, view: &RuntimeView) -> Vec<Held> {
     let (mut found, mut inner) = (Vec::new(), HashSet::<NodeId, RandomState>::default());
     for node in model.all_graphs().flat_map(|graph| model.nodes(graph)) {
-        if !is_stack(model, seen, node) {
+        if !is_stack(model, view, node) {
             continue;
         }
-        for (place, bias) in seen.sums_behind(model, node) {
-            let Some(quantizers) = next_quantizers(model, seen, node, (place, bias)) else { continue };
+        for (place, bias) in view.sums_behind(model, node) {
+            let Some(quantizers) = next_quantizers(model, view, node, (place, bias)) else { continue };
             if is_outside(model, place.node) {
                 found.push(Held::Bias(place.node, bias));
             } else if let Some((call, index)) = place.entry {
@@ -32,62 +32,59 @@ pub(super) fn find(model: &Model, seen: &Seen) -> Vec<Held> {
         }
     }
     if !inner.is_empty() {
-        found.extend(entries(model, seen, &inner));
+        found.extend(entries(model, view, &inner));
     }
     found
 }
 
 /// Whether a product has more than two axes. What a function computes has them if it is not known.
-fn is_stack(model: &Model, seen: &Seen, node: NodeId) -> bool {
+fn is_stack(model: &Model, view: &RuntimeView, node: NodeId) -> bool {
     let record = model.node(node);
     let (Some(a), Some(b)) = (record.input(0), record.input(1)) else { return false };
-    if !record.is(op::MAT_MUL) || !record.domain().is_empty() {
+    if !record.is(op::MAT_MUL) {
         return false;
     }
     let is_open = !is_outside(model, node);
-    let rank = |value| seen.rank(model, value);
+    let rank = |value| view.rank(model, value);
     rank(b).map_or(is_open, |rank| rank == 2) && rank(a).map_or(is_open, |rank| rank > 2)
 }
 
 /// The `QuantizeLinear` nodes behind a sum; `None` if the sum does not add a vector, or no pair is next to it and the product.
 fn next_quantizers(
     model: &Model,
-    seen: &Seen,
+    view: &RuntimeView,
     product: NodeId,
     (place, bias): (Place, usize),
 ) -> Option<Vec<NodeId>> {
     let record = model.node(place.node);
-    let rank = seen.rank(model, record.input(bias)?);
+    let rank = view.rank(model, record.input(bias)?);
     let is_vector = rank.map_or(!is_outside(model, place.node), |rank| rank == 1);
-    let quantizers = quantizers_behind(model, seen, record.output(0)?);
+    let quantizers = quantizers_behind(model, view, record.output(0)?);
     let is_next = || dequantized_before(model, model.node(product).input(0)?).then_some(());
     (is_vector && (!quantizers.is_empty() || is_next().is_some())).then_some(quantizers)
 }
 
 /// The `QuantizeLinear` nodes that use a value, also behind operators that move elements.
-fn quantizers_behind(model: &Model, seen: &Seen, value: ValueId) -> Vec<NodeId> {
-    let users = moved_users(model, seen, value).into_iter();
-    let quantizers = users.filter(|place| {
-        let record = model.node(place.node);
-        place.index == 0 && record.is(op::QUANTIZE_LINEAR) && record.domain().is_empty()
-    });
+fn quantizers_behind(model: &Model, view: &RuntimeView, value: ValueId) -> Vec<NodeId> {
+    let users = moved_users(model, view, value).into_iter();
+    let quantizers = users.filter(|place| place.index == 0 && model.node(place.node).is(op::QUANTIZE_LINEAR));
     quantizers.map(|place| place.node).filter(|&node| is_outside(model, node)).collect()
 }
 
 /// The nodes that use a value, also behind operators that move elements.
-fn moved_users(model: &Model, seen: &Seen, value: ValueId) -> Vec<Place> {
-    seen.users(model, value, |model, node, index| {
-        index == 0 && is_repeated_behind(model.node(node)) || seen.is_same(model, node, index)
+fn moved_users(model: &Model, view: &RuntimeView, value: ValueId) -> Vec<Place> {
+    view.users(model, value, |model, node, index| {
+        index == 0 && is_repeated_behind(model.node(node)) || view.is_same(model, node, index)
     })
 }
 
 /// The calls by which the numbers of pairs come to products in functions.
-fn entries(model: &Model, seen: &Seen, products: &HashSet<NodeId, RandomState>) -> Vec<Held> {
+fn entries(model: &Model, view: &RuntimeView, products: &HashSet<NodeId, RandomState>) -> Vec<Held> {
     let mut found = Vec::new();
     for node in nodes_outside_functions(model) {
         let record = model.node(node);
         let Some(value) = record.output(0).filter(|_| record.is(op::DEQUANTIZE_LINEAR)) else { continue };
-        let users = moved_users(model, seen, value).into_iter();
+        let users = moved_users(model, view, value).into_iter();
         let taken = users.filter(|place| place.index == 0 && products.contains(&place.node));
         found.extend(taken.filter_map(|place| place.entry).map(|(call, index)| Held::Operand(call, index)));
     }

@@ -18,7 +18,7 @@ use crate::types::inner_elem;
 use crate::weights::dense_constant;
 
 /// The calls of functions, which are what a view of a model needs. Edits that add or remove no call leave it as it is.
-pub(crate) struct Seen {
+pub(crate) struct RuntimeView {
     /// By the body of the function.
     calls: HashMap<GraphId, Vec<NodeId>, RandomState>,
     /// Adding nodes does not change what varies.
@@ -44,7 +44,7 @@ struct Reached {
     calls: Vec<(NodeId, usize)>,
 }
 
-impl Seen {
+impl RuntimeView {
     pub(crate) fn of(model: &Model) -> Self {
         let mut calls: HashMap<GraphId, Vec<NodeId>, RandomState> = HashMap::default();
         if !model.functions().is_empty() {
@@ -112,10 +112,7 @@ impl Seen {
         (graph, index): (GraphId, usize),
         calls: &[(NodeId, usize)],
     ) -> Vec<Reached> {
-        let owner = model.owner_node(graph).filter(|&owner| {
-            let owner = model.node(owner);
-            owner.is(op::IF) && owner.domain().is_empty()
-        });
+        let owner = model.owner_node(graph).filter(|&owner| model.node(owner).is(op::IF));
         let reached = |node: NodeId, calls: &[(NodeId, usize)]| {
             let value = model.node(node).output(index)?;
             Some(Reached { value, calls: calls.to_vec() })
@@ -141,10 +138,7 @@ impl Seen {
         let users = self.users(model, result, |model, node, index| {
             index == 0 && is_copy(model.node(node)) || self.is_same(model, node, index)
         });
-        let sums = users.into_iter().filter(|place| {
-            let record = model.node(place.node);
-            record.is(op::ADD) && record.domain().is_empty()
-        });
+        let sums = users.into_iter().filter(|place| model.node(place.node).is(op::ADD));
         sums.filter_map(|place| Some((place, 1_usize.checked_sub(place.index)?))).collect()
     }
 
@@ -159,7 +153,7 @@ impl Seen {
             numbers.is_some_and(|numbers| numbers == [number])
         };
         let elem = |value: Option<ValueId>| value.and_then(|value| model.ty(value)).and_then(inner_elem);
-        let is = |op| record.domain().is_empty() && record.is(op);
+        let is = |op| record.is(op);
         match index {
             0 if is(op::CAST) || is(op::CAST_LIKE) => {
                 let before = elem(record.input(0));
@@ -250,7 +244,7 @@ pub(super) fn dequantized_before(model: &Model, value: ValueId) -> bool {
             Def::Input { graph, .. } if !matches!(model.scope(graph), OpsetScope::Model) => return true,
             Def::Output { node, .. } => {
                 let record = model.node(node);
-                if record.is(op::DEQUANTIZE_LINEAR) && record.domain().is_empty() {
+                if record.is(op::DEQUANTIZE_LINEAR) {
                     return true;
                 }
                 open.extend(passed(model, value));
