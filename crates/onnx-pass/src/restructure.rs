@@ -319,25 +319,41 @@ impl Comparison<'_> {
 
     /// The attributes are the same, where one that has its default is the same as none.
     fn attributes(&self, node: NodeId) -> Result<(), String> {
-        let schema = self.before.callee(node, self.registry).standard();
-        let given = |attribute: &&Attribute| {
-            let default = schema.and_then(|schema| schema.attribute(attribute.name())?.default);
-            !default.is_some_and(|default| attribute.value().is_default(default))
-        };
-        let (old, new) = (self.before.node(node), self.after.node(node));
-        let is_same = |one: &Attribute, two: &Attribute| {
-            one.value().graphs() == two.value().graphs()
-                && self.after.same_attribute_meaning(one, two, self.data)
-        };
-        let has_all = |list: &[Attribute], others: &[Attribute]| {
-            list.iter()
-                .filter(given)
-                .all(|one| others.iter().any(|two| one.name() == two.name() && is_same(one, two)))
-        };
-        if has_all(old.attributes(), new.attributes()) && has_all(new.attributes(), old.attributes()) {
+        let (old, new) = (self.before.node(node).attributes(), self.after.node(node).attributes());
+        // Most nodes are as they were.
+        if self.same_attributes(old.iter(), new.iter()) {
+            return Ok(());
+        }
+        let (old, new) = (self.given(node, old), self.given(node, new));
+        if self.same_attributes(old.into_iter(), new.into_iter()) {
             return Ok(());
         }
         Err(format!("it changes the attributes of {}", self.label(self.after, node)))
+    }
+
+    /// The attributes of a node that do not have their defaults, ordered by name.
+    fn given<'n>(&self, node: NodeId, attributes: &'n [Attribute]) -> Vec<&'n Attribute> {
+        let schema = self.before.callee(node, self.registry).standard();
+        let is_given = |attribute: &&Attribute| {
+            let default = schema.and_then(|schema| schema.attribute(attribute.name())?.default);
+            !default.is_some_and(|default| attribute.value().is_default(default))
+        };
+        let mut given: Vec<&Attribute> = attributes.iter().filter(is_given).collect();
+        given.sort_by_key(|attribute| attribute.name());
+        given
+    }
+
+    fn same_attributes<'n>(
+        &self,
+        old: impl ExactSizeIterator<Item = &'n Attribute>,
+        new: impl ExactSizeIterator<Item = &'n Attribute>,
+    ) -> bool {
+        let is_same = |one: &Attribute, two: &Attribute| {
+            one.name() == two.name()
+                && one.value().graphs() == two.value().graphs()
+                && self.after.same_attribute_meaning(one, two, self.data)
+        };
+        old.len() == new.len() && old.zip(new).all(|(one, two)| is_same(one, two))
     }
 
     /// The outputs are the same, up to optional ones that nothing uses.

@@ -252,7 +252,7 @@ impl Script {
         let node = self.node(a)?;
         let names = [attr::AXIS, attr::BODY, attr::THEN_BRANCH, attr::AXES, attr::VALUE];
         let name = pick(&names, b)?;
-        let value = match kind % 7 {
+        let value = match kind % 8 {
             0 => Attribute::new(name, c as i64 - 100),
             1 => Attribute::new(name, vec![c as i64, -1]),
             2 => Attribute::new(name, Tensor::vector(&[c as f32])),
@@ -263,6 +263,12 @@ impl Script {
             }
             5 => {
                 self.model.detach_graph(node, name);
+                return Some(());
+            }
+            6 => {
+                let before = self.model.node(node).attributes().len();
+                let gone = self.model.retain_attributes(node, |index, _| c >> (index % 8) & 1 == 0);
+                assert_eq!(self.model.node(node).attributes().len() + gone, before);
                 return Some(());
             }
             _ => {

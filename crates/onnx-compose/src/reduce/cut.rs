@@ -23,16 +23,23 @@ pub(super) fn nodes(model: &mut Model, chosen: Chosen) -> Taken {
     let mut taken = Taken { all: all.len(), gone: 0 };
     let picked: Vec<NodeId> =
         all.iter().enumerate().filter(|(index, _)| chosen.contains(*index)).map(|(_, &node)| node).collect();
-    let removed: Nodes = picked.iter().copied().collect();
-    let had_outputs = !model.graph(model.main_graph()).outputs().is_empty();
+    let removed = with_nested(model, &picked);
+    let picked: Vec<(NodeId, Vec<ValueId>)> =
+        picked.into_iter().filter_map(|node| Some((node, needed(model, node, &removed)?))).collect();
+    // All outputs at once: each removal moves the later ones.
+    let results = picked.iter().flat_map(|&(node, _)| model.node(node).outputs().iter().flatten());
+    let results: HashSet<ValueId, RandomState> = results.copied().collect();
+    let main = model.main_graph();
+    let had_outputs = !model.graph(main).outputs().is_empty();
+    model.retain_graph_outputs(main, |_, output| !results.contains(&output.value()));
     let mut operands: Vec<ValueId> = Vec::new();
-    for &node in &picked {
+    for (node, needed) in picked {
         if model.get_node(node).is_none() {
             continue; // It was in a node that was removed.
         }
         let used: Vec<ValueId> =
             model.walk_node(node).nodes().flat_map(|node| model.node(node).inputs().flatten()).collect();
-        if remove(model, node, &removed) {
+        if remove(model, node, needed) {
             taken.gone = taken.gone.saturating_add(1);
             operands.extend(used);
         }
@@ -40,37 +47,45 @@ pub(super) fn nodes(model: &mut Model, chosen: Chosen) -> Taken {
     for value in operands {
         expose(model, value);
     }
-    if had_outputs && model.graph(model.main_graph()).outputs().is_empty() {
+    if had_outputs && model.graph(main).outputs().is_empty() {
         taken.gone = 0; // It is not tried: few programs take a model without outputs.
     }
     taken
 }
 
-/// Removes a node if its outputs that other nodes use can become inputs.
-fn remove(model: &mut Model, node: NodeId, removed: &Nodes) -> bool {
+/// The nodes, and all nodes in their nested graphs.
+fn with_nested(model: &Model, nodes: &[NodeId]) -> Nodes {
+    let mut all = Nodes::default();
+    // Outer nodes come last.
+    for &node in nodes.iter().rev() {
+        if !all.contains(&node) {
+            all.extend(model.walk_node(node).nodes());
+        }
+    }
+    all
+}
+
+/// The results of a node that are used by nodes that stay, if all of them can become inputs.
+fn needed(model: &Model, node: NodeId, removed: &Nodes) -> Option<Vec<ValueId>> {
     let main = model.main_graph();
-    let used: Vec<ValueId> = model.node(node).outputs().iter().flatten().copied().collect();
-    let used: Vec<ValueId> = used.into_iter().filter(|&value| model.value(value).is_used()).collect();
-    let is_free = |model: &Model, value: ValueId| {
+    let is_free = |value: ValueId| {
         model.value(value).uses().iter().all(|at| match at.user {
             User::Node(user) | User::Attribute(user) => removed.contains(&user),
             User::Graph(graph) => graph == main,
         })
     };
-    let needed: Vec<ValueId> = used.iter().copied().filter(|&value| !is_free(model, value)).collect();
-    let is_visible = is_in_main(model, node);
+    let results = model.node(node).outputs().iter().flatten().copied();
+    let needed: Vec<ValueId> = results.filter(|&value| !is_free(value)).collect();
     let is_typed = |value: &ValueId| model.ty(*value).is_some();
-    let is_possible = needed.is_empty() || is_visible && needed.iter().all(is_typed);
-    if !is_possible {
-        return false;
-    }
-    if used.iter().any(|&value| model.is_graph_output(value)) {
-        let used: HashSet<ValueId, RandomState> = used.iter().copied().collect();
-        model.retain_graph_outputs(main, |_, output| !used.contains(&output.value()));
-    }
+    let is_possible = needed.is_empty() || is_in_main(model, node) && needed.iter().all(is_typed);
+    is_possible.then_some(needed)
+}
+
+/// Removes a node whose `needed` results become inputs.
+fn remove(model: &mut Model, node: NodeId, needed: Vec<ValueId>) -> bool {
     for value in needed {
         let input = new_input_like(model, value);
-        if model.push_graph_input(main, input).is_err() {
+        if model.push_graph_input(model.main_graph(), input).is_err() {
             return false;
         }
         model.replace_all_uses(value, input);

@@ -73,14 +73,17 @@ pub(super) fn initializers(model: &mut Model, chosen: Chosen) -> Taken {
 }
 
 pub(super) fn attributes(model: &mut Model, chosen: Chosen) -> Taken {
-    let mut all: Vec<(NodeId, Symbol)> = Vec::new();
-    for node in all_nodes(model) {
-        all.extend(model.node(node).attributes().iter().map(|attribute| (node, attribute.name())));
-    }
-    let mut taken = Taken::of(all.len());
-    for (index, &(node, name)) in all.iter().enumerate() {
-        if chosen.contains(index) && model.get_node(node).is_some() {
-            taken.count(model.remove_attribute(node, name));
+    let counted = |node: NodeId| (node, model.node(node).attributes().len());
+    let counts: Vec<(NodeId, usize)> = all_nodes(model).into_iter().map(counted).collect();
+    let mut taken = Taken::of(0);
+    for (node, count) in counts {
+        let first = taken.all;
+        taken.all = taken.all.saturating_add(count);
+        // A node of a nested graph is gone with the attribute that holds the graph.
+        if model.get_node(node).is_some() {
+            let is_kept = |index: usize| !chosen.contains(first.saturating_add(index));
+            let gone = model.retain_attributes(node, |index, _| is_kept(index));
+            taken.gone = taken.gone.saturating_add(gone);
         }
     }
     taken

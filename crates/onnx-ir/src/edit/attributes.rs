@@ -115,6 +115,35 @@ impl Model {
         true
     }
 
+    /// Keeps the attributes of a node for which `keep` says so, in linear time, and returns the number of the others. Nested graphs of
+    /// these are removed.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the node is not of this model or was erased.
+    pub fn retain_attributes(
+        &mut self,
+        node: NodeId,
+        mut keep: impl FnMut(usize, &Attribute) -> bool,
+    ) -> usize {
+        self.unlink_named(node);
+        let mut graphs: Vec<GraphId> = Vec::new();
+        let (mut index, mut gone) = (0, 0);
+        self.nodes[node].attributes.retain(|attribute| {
+            let is_kept = keep(index, attribute);
+            index += 1;
+            if !is_kept {
+                gone += 1;
+                graphs.extend_from_slice(attribute.value().graphs());
+            }
+            is_kept
+        });
+        self.link_named(node);
+        self.record(node, Aspects::OPERATOR.when(gone > 0));
+        self.drop_graphs(graphs);
+        gone
+    }
+
     /// Takes the nested graph out of an attribute, which is removed; the graph is detached and can be given to another
     /// node.
     ///
