@@ -145,11 +145,15 @@ fn is_directory(path: &str) -> bool {
 }
 
 fn format(words: &[String]) -> Option<ReportFormat> {
-    let value = words.iter().enumerate().find_map(|(at, word)| match word.as_str() {
-        "--format" => words.get(at + 1).map(String::as_str),
-        word => word.strip_prefix("--format="),
-    });
-    ReportFormat::from_str(value?, false).ok()
+    ReportFormat::from_str(value_of(words, "--format")?, false).ok()
+}
+
+/// The value of an option.
+fn value_of<'a>(words: &'a [String], option: &str) -> Option<&'a str> {
+    words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(option)? {
+        "" => words.get(at + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    })
 }
 
 /// Whether a command cuts each model into several files.
@@ -165,6 +169,8 @@ fn lines(
     output: Option<&OutputWord>,
 ) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let (mut lines, mut targets) = (Vec::new(), HashSet::new());
+    // Of `onnx quantize`, it is the type of elements.
+    let stored_as = value_of(words, "--to").and_then(|value| Format::from_str(value, false).ok());
     for path in paths {
         for found in expand(std::slice::from_ref(path), &["onnx"]) {
             let file = found?;
@@ -173,7 +179,7 @@ fn lines(
             for (at, word) in words.iter().enumerate() {
                 match output.filter(|output| output.at == at) {
                     Some(output) => {
-                        let mut target = target(&output.value, path, &file);
+                        let mut target = target(&output.value, path, &file, stored_as);
                         if is_divided(words) {
                             // The parts of each model have the same names.
                             target = format!("{}/", Path::new(&target).with_extension("").display());
@@ -198,11 +204,14 @@ fn lines(
     Ok(lines)
 }
 
-/// The file in a directory that a model is written to: below a directory that is searched, the path in it stays.
-fn target(directory: &str, root: &Path, file: &Path) -> String {
+/// The file in a directory that a model is written to: below a directory that is searched, the path in it stays. The extension is that
+/// of the format, if one is named.
+fn target(directory: &str, root: &Path, file: &Path, format: Option<Format>) -> String {
     let inside = if root.is_dir() { file.strip_prefix(root).ok() } else { None };
     let inside = inside.or_else(|| file.file_name().map(Path::new)).unwrap_or(file);
-    Path::new(directory).join(inside).to_string_lossy().into_owned()
+    let path = Path::new(directory).join(inside);
+    let path = format.map_or_else(|| path.clone(), |format| path.with_extension(format.id()));
+    path.to_string_lossy().into_owned()
 }
 
 impl Batch {

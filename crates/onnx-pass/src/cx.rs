@@ -363,12 +363,16 @@ impl<'m> PassCx<'m> {
     }
 
     /// Renames copies of nodes where a node other than the original has their name: a branch that becomes part of
-    /// another graph brings its names.
-    pub(crate) fn rename_copies(&mut self, copies: &[NodeId]) {
+    /// another graph brings its names, and the body of a loop is copied for each run. `copied` are the names of copies.
+    pub(crate) fn rename_copies(&mut self, copies: &[NodeId], copied: &mut HashSet<Symbol, RandomState>) {
         let Some(names) = &self.node_names else { return };
         for &node in copies {
             let name = self.model.node(node).name();
-            if !name.is_empty() && names.get(&name).is_some_and(|&count| count > 1) {
+            if name.is_empty() {
+                continue;
+            }
+            let is_taken = names.get(&name).is_some_and(|&count| count > 1);
+            if !copied.insert(name) || is_taken {
                 let prefix = self.model.str(name).to_owned();
                 let fresh = self.model.fresh_name(&prefix);
                 self.model.set_node_name(node, fresh);

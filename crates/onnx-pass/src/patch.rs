@@ -1,7 +1,9 @@
 //! A patch: an edit that coexists with the code that it replaces until it is proved.
 
+use std::collections::HashSet;
 use std::fmt;
 
+use foldhash::fast::RandomState;
 use onnx_ir::{
     Attribute, Builder, Constant, CopyMap, EditError, FunctionId, GraphId, Model, NodeId, Position, ValueId,
 };
@@ -33,6 +35,8 @@ pub(crate) struct Draft {
     pub(crate) recorded: Vec<Recorded>,
     pub(crate) sources: Vec<NodeId>,
     pub(crate) versions: Vec<(Symbol, i64)>,
+    /// The names of the nodes that the patch has copied.
+    pub(crate) copied_names: HashSet<Symbol, RandomState>,
 }
 
 impl Draft {
@@ -48,6 +52,7 @@ impl Draft {
             recorded: Vec::new(),
             sources: Vec::new(),
             versions: Vec::new(),
+            copied_names: HashSet::default(),
         }
     }
 
@@ -372,7 +377,7 @@ impl<'p, 'm> Patch<'p, 'm> {
         let copied = self.cx.model.copy_nodes(graph, at, map);
         self.cx.forget_references();
         self.collect(&before);
-        self.cx.rename_copies(&copied?);
+        self.cx.rename_copies(&copied?, &mut self.draft.copied_names);
         Ok(())
     }
 

@@ -43,7 +43,10 @@ pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), VersionReason> {
             step.set(attr::AXIS, axis)?;
         }
     }
-    let Some(axes) = step.given_ints(attr::AXES)?.filter(|axes| axes.iter().any(|&axis| axis < 0)) else {
+    // Their order has no meaning, but the reference inserts and removes one after the other, which is right for ascending axes only.
+    let is_unordered = matches!(step.old.op(), op::SQUEEZE | op::UNSQUEEZE);
+    let is_right = |axes: &[i64]| axes.iter().all(|&axis| axis >= 0) && (!is_unordered || axes.is_sorted());
+    let Some(axes) = step.given_ints(attr::AXES)?.filter(|axes| !is_right(axes)) else {
         return Ok(());
     };
     // The axes of `Unsqueeze` are those of the result.
@@ -51,10 +54,9 @@ pub(crate) fn axes(step: &mut Step<'_>) -> Result<(), VersionReason> {
         op::UNSQUEEZE => step.output()?,
         _ => step.operand(0)?,
     };
-    let axes: Result<Vec<i64>, VersionReason> = axes.iter().map(|&axis| step.positive(axis, value)).collect();
-    let mut axes = axes?;
-    // Their order has no meaning, but the reference inserts one after the other, which is right for ascending axes only.
-    if step.old.op() == op::UNSQUEEZE {
+    let from_front = axes.iter().map(|&axis| step.positive(axis, value));
+    let mut axes = from_front.collect::<Result<Vec<i64>, VersionReason>>()?;
+    if is_unordered {
         axes.sort_unstable();
     }
     step.set(attr::AXES, axes)

@@ -21,6 +21,15 @@ fn round_trips_give_the_same_bytes() {
 }
 
 #[test]
+fn files_of_a_directory_have_the_extension_of_their_format() {
+    let folder = Folder::with("in/a.onnx", &models::small());
+    onnx(&folder, "convert in -o out/ --to json").exits(0);
+    onnx(&folder, "convert in/a.onnx -o out/ --to=textproto").exits(0);
+    onnx(&folder, "convert out/a.json -o again/ --to onnx").exits(0);
+    onnx(&folder, "check out/a.json out/a.textproto again/a.onnx").exits(0);
+}
+
+#[test]
 fn weights_go_out_and_come_back() {
     let model = models::small();
     let folder = Folder::with("in.onnx", &model);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use foldhash::fast::RandomState;
 use onnx_diag::Severity;
 use onnx_ir::{Def, Model, ValueId};
-use onnx_shape_infer::fault::DECLARED_SHAPE_DIFFERS;
+use onnx_shape_infer::fault::{self, DECLARED_SHAPE_DIFFERS};
 use onnx_shape_infer::{FactScope, Inference, Relation, Strength};
 use onnx_types::expr::Dialect;
 use onnx_types::{Dim, Symbol, Type};
@@ -95,9 +95,12 @@ fn violated(model: &Model, inference: &Inference, sizes: &[(Symbol, i64)]) -> Ve
         .collect()
 }
 
-/// The errors of inference that it did not find before.
+/// The errors of inference that it did not find before, those in graphs that need not be executed included: runtimes infer the shapes
+/// of all graphs, and refuse the model.
 pub(super) fn contradictions(model: &Model, before: &Inference, after: &Inference) -> Vec<FixedSize> {
-    let is_error = |found: &&onnx_diag::Diagnostic| found.severity == Severity::Error;
+    let is_error = |found: &&onnx_diag::Diagnostic| {
+        found.severity == Severity::Error || found.rule == &fault::CONDITIONAL
+    };
     let known: HashSet<(u16, String), RandomState> = before
         .findings()
         .diagnostics()

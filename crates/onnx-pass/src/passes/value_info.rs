@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use onnx_ir::ValueId;
-use onnx_shape_infer::MergePolicy;
+use onnx_ir::{Model, ValueId};
+use onnx_shape_infer::{Inference, MergePolicy};
 use onnx_types::Type;
 
 use super::Report;
@@ -32,24 +32,31 @@ pub fn value_info(cx: &mut PassCx<'_>) -> Report {
         let refusal = Refusal::new(NAME, Level::Class, reason);
         return Report { refusals: vec![refusal], ..Report::default() };
     }
-    let mut inference = cx.inference().clone();
-    cx.restructure(NAME, move |model| {
-        let fixed: Vec<(ValueId, Option<Arc<Type>>)> = interface(model)
-            .into_iter()
-            .map(|value| (value, model.ty(value).cloned().map(Arc::new)))
-            .collect();
-        // Only `Strict` can fail.
-        let Ok(applied) = inference.apply(model, MergePolicy::Refine) else { return 0 };
-        let mut written = applied.added.saturating_add(applied.changed);
-        for (value, ty) in fixed {
-            if model.ty(value) != ty.as_deref() {
-                model.set_type(value, ty);
-                written = written.saturating_sub(1);
-            }
+    let inference = cx.inference().clone();
+    // A model in which only the types of the interface would change stays as it is: to write and restore them is an edit.
+    if declare(&mut cx.model().clone(), inference.clone(), has_guards) == 0 {
+        return Report::default();
+    }
+    cx.restructure(NAME, |model| declare(model, inference, has_guards))
+}
+
+/// Writes the types, and returns the number of values that have another one now.
+fn declare(model: &mut Model, mut inference: Inference, has_guards: bool) -> usize {
+    let fixed: Vec<(ValueId, Option<Arc<Type>>)> = interface(model)
+        .into_iter()
+        .map(|value| (value, model.ty(value).cloned().map(Arc::new)))
+        .collect();
+    // Only `Strict` can fail.
+    let Ok(applied) = inference.apply(model, MergePolicy::Refine) else { return 0 };
+    let mut written = applied.added.saturating_add(applied.changed);
+    for (value, ty) in fixed {
+        if model.ty(value) != ty.as_deref() {
+            model.set_type(value, ty);
+            written = written.saturating_sub(1);
         }
-        if has_guards && written > 0 {
-            inference.apply_guards(model);
-        }
-        written
-    })
+    }
+    if has_guards && written > 0 {
+        inference.apply_guards(model);
+    }
+    written
 }

@@ -556,3 +556,13 @@ fn operands_without_elements_are_broadcast() {
     let graph = "g (float[3, 2, 0] x, float[0] c) => (float[3, 2, 0] y) { y = Mean (x, c) }";
     has(graph, (8, 7), &["Unsqueeze <axes = [0, 1]> (c)", "Tile", "!Reshape"]);
 }
+
+#[test]
+fn axes_whose_order_has_no_meaning_ascend_in_old_versions() {
+    for axes in ["[-4, 2, -3]", "[2, 0, 1]"] {
+        let graph = format!("g (float[1, 1, 1, 3] x) => (float[3] y) {{ y = Squeeze <axes = {axes}> (x) }}");
+        has(&graph, (11, 10), &["axes = [0, 1, 2]"]);
+    }
+    let graph = "g (float[3] x) => (float[1, 1, 3] y) { y = Unsqueeze <axes = [-2, 0]> (x) }";
+    has(graph, (11, 10), &["axes = [0, 1]"]);
+}
