@@ -78,7 +78,7 @@ pub fn load(path: impl AsRef<Path>, mode: ReadMode, options: &DecodeOptions) -> 
     // The source notes which file is under the path, so it is made before the file is read: a model that is replaced
     // between the two steps is noticed when its data is read.
     let data = FileSource::for_model(path)?.with_mode(mode).with_limits(&options.execution.limits);
-    let bytes = file::read(path, mode)?;
+    let bytes = file::read_until(path, mode, &options.execution.interrupt)?;
     // Of other formats, some bytes are fields of protobuf: then the decoder finds no graph.
     let foreign = || Some(sniff(&bytes)).filter(|content| content.is_not_a_model());
     let no_graph = |found: &Diagnostic| found.rule == &NO_GRAPH;

@@ -92,7 +92,8 @@ pub fn load_any(
         loaded => return loaded.map_err(LoadAnyError::Load),
     };
     let data = FileSource::for_model(path)?.with_mode(mode).with_limits(&execution.limits);
-    let (model, findings) = read(file::read(path, ReadMode::Memory)?, content, execution)?;
+    let contents = file::read_until(path, ReadMode::Memory, &execution.interrupt)?;
+    let (model, findings) = read(contents, content, execution)?;
     Ok(Loaded { model, findings, data })
 }
 

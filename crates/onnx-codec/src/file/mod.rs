@@ -44,6 +44,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use onnx_diag::Clean;
 use onnx_proto::wire::Segments;
+use onnx_types::Interrupt;
 
 use crate::source::location::Location;
 use dir::Dir;
@@ -158,32 +159,57 @@ pub const MAX_STREAM_BYTES: u64 = i32::MAX as u64;
 ///
 /// Returns an error if the file cannot be opened, read or mapped, is a directory, or does not fit into memory.
 pub fn read(path: impl AsRef<Path>, mode: ReadMode) -> Result<Bytes, FileError> {
-    let path = path.as_ref();
-    read_from(path, mode).map_err(|error| FileError::read(path, error))
+    read_until(path, mode, &Interrupt::NEVER)
 }
 
-fn read_from(path: &Path, mode: ReadMode) -> io::Result<Bytes> {
+/// Like [`read`], for work that an interrupt ends: it is checked before each piece of the file that is copied.
+///
+/// # Errors
+///
+/// As [`read`], and if the interrupt ends the work.
+pub fn read_until(path: impl AsRef<Path>, mode: ReadMode, interrupt: &Interrupt) -> Result<Bytes, FileError> {
+    let path = path.as_ref();
+    read_from(path, mode, interrupt).map_err(|error| FileError::read(path, error))
+}
+
+/// The most bytes that are copied between two checks of an interrupt, 4 MiB: below a millisecond of work.
+pub(crate) const PIECE: usize = 4 << 20;
+
+fn read_from(path: &Path, mode: ReadMode, interrupt: &Interrupt) -> io::Result<Bytes> {
     journal::finish_for(path)?;
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
     if !metadata.is_file() {
-        return read_stream(&mut file);
+        return read_stream(file, interrupt);
     }
     if mode.is_mapped() {
         let whole = mode == ReadMode::MapAll || metadata.len() <= SMALL_FILE;
         return crate::mmap::map(&file, metadata.len(), whole);
     }
     let mut contents = reserve(metadata.len())?;
-    file.take(metadata.len()).read_to_end(&mut contents)?;
+    append(&mut contents, file.take(metadata.len()), interrupt)?;
     Ok(contents.into())
 }
 
-fn read_stream(file: &mut File) -> io::Result<Bytes> {
+/// Appends all bytes that a reader gives, in pieces.
+fn append(contents: &mut Vec<u8>, mut reader: io::Take<File>, interrupt: &Interrupt) -> io::Result<()> {
+    let limit = reader.limit();
+    loop {
+        interrupt.check().map_err(io::Error::other)?;
+        let left = limit.saturating_sub(contents.len() as u64);
+        reader.set_limit(left.min(PIECE as u64));
+        if reader.read_to_end(contents)? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn read_stream(file: File, interrupt: &Interrupt) -> io::Result<Bytes> {
     let mut contents = Vec::new();
-    file.take(MAX_STREAM_BYTES + 1).read_to_end(&mut contents)?;
+    append(&mut contents, file.take(MAX_STREAM_BYTES + 1), interrupt)?;
     if contents.len() as u64 > MAX_STREAM_BYTES {
         let message = format!(
             "it gives more than {MAX_STREAM_BYTES} bytes, the most that is read of what is not a regular file"

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use onnx_types::tensor::DataErrorReason;
 
@@ -38,6 +38,11 @@ pub(super) struct Roots {
 impl Roots {
     pub(super) fn new(model: Dir) -> Self {
         Self { model, real: None }
+    }
+
+    /// The paths of the directories without symbolic links.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&self.model).chain(&self.real).map(Dir::path)
     }
 
     pub(super) fn add(&mut self, real: Dir) {

@@ -4,10 +4,12 @@ use std::fs::{File, Metadata};
 use std::io;
 
 use bytes::Bytes;
+use onnx_types::Interrupt;
 use onnx_types::tensor::DataErrorReason;
 
 use super::contain::reason;
 use super::refused;
+use crate::file::PIECE;
 use crate::file::dir::kind_name;
 
 /// An open regular file.
@@ -28,8 +30,8 @@ pub(super) struct Identity {
     /// The size in bytes.
     pub(super) len: u64,
     /// Device and number on it, where the system tells them.
-    place: (u64, u64),
-    modified: Option<std::time::SystemTime>,
+    pub(super) place: (u64, u64),
+    pub(super) modified: Option<std::time::SystemTime>,
 }
 
 impl Handle {
@@ -58,10 +60,15 @@ impl Handle {
         crate::mmap::map(&self.file, self.identity.len, false).map_err(reason)
     }
 
-    /// A range of the file, which must be inside its size, copied.
-    pub(super) fn read(&self, offset: u64, len: u64) -> Result<Bytes, DataErrorReason> {
+    /// A range of the file, which must be inside its size, copied. The interrupt is checked before each piece.
+    pub(super) fn read(
+        &self,
+        offset: u64,
+        len: u64,
+        interrupt: &Interrupt,
+    ) -> Result<Bytes, DataErrorReason> {
         let mut buffer = crate::file::reserve(len).map_err(reason)?;
-        match self.fill(&mut buffer, offset, len) {
+        match self.fill(&mut buffer, offset, len, interrupt) {
             // A file that grew or shrank since it was opened.
             Ok(()) if buffer.len() as u64 != len => {
                 Err(DataErrorReason::ShortRead { found: buffer.len() as u64 })
@@ -72,30 +79,43 @@ impl Handle {
     }
 
     #[cfg(unix)]
-    fn fill(&self, buffer: &mut Vec<u8>, mut offset: u64, len: u64) -> io::Result<()> {
-        use rustix::buffer::spare_capacity;
-        use rustix::io::Errno;
-        while (buffer.len() as u64) < len {
-            match rustix::io::pread(&self.file, spare_capacity(buffer), offset) {
-                Ok(0) => break,
-                Ok(count) => offset = offset.saturating_add(count as u64),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+    fn fill(&self, buffer: &mut Vec<u8>, offset: u64, len: u64, interrupt: &Interrupt) -> io::Result<()> {
+        use std::os::unix::fs::FileExt;
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        while buffer.len() < len {
+            interrupt.check().map_err(io::Error::other)?;
+            let (start, end) = (buffer.len(), len.min(buffer.len().saturating_add(PIECE)));
+            // Zeros that are overwritten while they are in the cache.
+            buffer.resize(end, 0);
+            let piece = buffer.get_mut(start..).unwrap_or_default();
+            match self.file.read_at(piece, offset.saturating_add(start as u64)) {
+                Ok(count) => {
+                    buffer.truncate(start.saturating_add(count));
+                    if count == 0 {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => buffer.truncate(start),
+                Err(error) => return Err(error),
             }
         }
-        // The allocator may give more room than was asked for.
-        buffer.truncate(usize::try_from(len).unwrap_or(usize::MAX));
         Ok(())
     }
 
     /// Moves the position of the file and reads from there. There is one position, so callers take turns.
     #[cfg(not(unix))]
-    fn fill(&self, buffer: &mut Vec<u8>, offset: u64, len: u64) -> io::Result<()> {
+    fn fill(&self, buffer: &mut Vec<u8>, offset: u64, len: u64, interrupt: &Interrupt) -> io::Result<()> {
         use std::io::{Read, Seek, SeekFrom};
         let _turn = self.turn.lock();
         let mut file = &self.file;
         file.seek(SeekFrom::Start(offset))?;
-        file.take(len).read_to_end(buffer)?;
+        while (buffer.len() as u64) < len {
+            interrupt.check().map_err(io::Error::other)?;
+            let left = len.saturating_sub(buffer.len() as u64);
+            if file.take(left.min(PIECE as u64)).read_to_end(buffer)? == 0 {
+                break;
+            }
+        }
         Ok(())
     }
 }

@@ -43,6 +43,7 @@ mod contain;
 mod handle;
 mod held;
 pub(crate) mod location;
+mod sent;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -50,8 +51,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use onnx_types::Limits;
 use onnx_types::tensor::{DataError, DataErrorReason, DataSource, checked_range};
+use onnx_types::{Interrupt, Limits};
 
 use crate::file::dir::{Dir, FileEntry, FileId};
 use crate::file::{FileError, ReadMode};
@@ -69,8 +70,9 @@ const MAX_OPEN: usize = 128;
 /// The files of a directory as external data of a model; see the [module](self).
 #[derive(Debug)]
 pub struct FileSource {
-    /// Nothing for a model that came from a stream.
-    roots: Option<Arc<Roots>>,
+    roots: Result<Arc<Roots>, Refusal>,
+    /// The only files that are read, if they are known, by location.
+    stamps: Option<Arc<BTreeMap<String, String>>>,
     model: Option<ModelStamp>,
     containment: Containment,
     mode: ReadMode,
@@ -80,6 +82,15 @@ pub struct FileSource {
     /// The bytes of all ranges that were given.
     read: AtomicU64,
     held: Option<Arc<Held>>,
+}
+
+/// Why no file is opened.
+#[derive(Clone, Debug)]
+enum Refusal {
+    /// The model came from a stream.
+    Stream,
+    /// The directory cannot be opened, for this reason.
+    Directory(Arc<str>),
 }
 
 /// Which model is under a path at some moment, to notice later that it was replaced. It is taken before the model is read.
@@ -176,13 +187,13 @@ impl FileSource {
         if let Some(real) = model.canonicalize().ok().as_deref().and_then(Path::parent) {
             roots.add(Dir::open(real).map_err(|error| FileError::read(real, error))?);
         }
-        Ok(Self { model: Some(stamp), ..Self::new(Some(roots)) })
+        Ok(Self { model: Some(stamp), ..Self::new(Ok(roots)) })
     }
 
     /// The external data of a model that came from a stream: without a directory, all files are refused.
     #[must_use]
     pub fn nowhere() -> Self {
-        Self::new(None)
+        Self::new(Err(Refusal::Stream))
     }
 
     /// The external data of a model in a directory, whether or not the model exists; an empty path means the current
@@ -192,12 +203,13 @@ impl FileSource {
     ///
     /// Returns an error if the directory cannot be opened.
     pub fn in_directory(directory: impl AsRef<Path>) -> Result<Self, FileError> {
-        Ok(Self::new(Some(roots(directory.as_ref())?)))
+        Ok(Self::new(Ok(roots(directory.as_ref())?)))
     }
 
-    fn new(roots: Option<Roots>) -> Self {
+    fn new(roots: Result<Roots, Refusal>) -> Self {
         Self {
             roots: roots.map(Arc::new),
+            stamps: None,
             model: None,
             containment: Containment::default(),
             mode: ReadMode::default(),
@@ -280,16 +292,25 @@ impl FileSource {
         key: String,
         expected: Option<&Identity>,
     ) -> Result<(Contents, u64), DataErrorReason> {
-        let Some(roots) = &self.roots else {
-            return Err(refused(
-                "the model came from a stream, which has no directory; specify the directory of the data",
-            ));
+        let roots = match &self.roots {
+            Ok(roots) => roots,
+            Err(Refusal::Directory(reason)) => return Err(refused(reason)),
+            Err(Refusal::Stream) => {
+                return Err(refused(
+                    "the model came from a stream, which has no directory; specify the directory of the data",
+                ));
+            }
         };
         let handle = Handle::new(roots.open(place.components(), self.containment)?)?;
         let identity = handle.identity.clone();
         if expected.is_some_and(|expected| *expected != identity) {
             return Err(refused(
                 "the file was changed or replaced since it was first opened; open the model again",
+            ));
+        }
+        if self.stamps.as_ref().is_some_and(|stamps| stamps.get(&key) != Some(&identity.stamp())) {
+            return Err(refused(
+                "the file was changed or replaced since the model was sent to this process; send the model again",
             ));
         }
         // Asked after the file was opened: a writer replaces the model before the data.
@@ -326,7 +347,14 @@ impl FileSource {
         Ok((contents, len))
     }
 
-    fn read_range(&self, location: &str, offset: u64, length: Option<u64>) -> Result<Bytes, DataErrorReason> {
+    fn read_range(
+        &self,
+        location: &str,
+        offset: u64,
+        length: Option<u64>,
+        interrupt: &Interrupt,
+    ) -> Result<Bytes, DataErrorReason> {
+        interrupt.check()?;
         let (contents, file_len) = self.contents(location)?;
         let range =
             checked_range(offset, length, file_len).ok_or(DataErrorReason::OutOfRange { file_len })?;
@@ -338,7 +366,7 @@ impl FileSource {
                 let (Ok(start), Ok(end)) = ends else { return Err(DataErrorReason::OutOfRange { file_len }) };
                 Ok(bytes.slice(start..end))
             }
-            Contents::Open(handle) => handle.read(range.start, len),
+            Contents::Open(handle) => handle.read(range.start, len, interrupt),
             // `contents` opens closed files.
             Contents::Closed => Err(DataErrorReason::NotFound),
         }
@@ -369,6 +397,7 @@ impl FileSource {
     pub fn anew(&self) -> Self {
         Self {
             roots: self.roots.clone(),
+            stamps: self.stamps.clone(),
             model: self.model.clone(),
             containment: self.containment,
             mode: self.mode,
@@ -401,7 +430,17 @@ impl Files {
 
 impl DataSource for FileSource {
     fn read(&self, location: &str, offset: u64, length: Option<u64>) -> Result<Bytes, DataError> {
-        self.read_range(location, offset, length).map_err(|reason| DataError {
+        self.read_until(location, offset, length, &Interrupt::NEVER)
+    }
+
+    fn read_until(
+        &self,
+        location: &str,
+        offset: u64,
+        length: Option<u64>,
+        interrupt: &Interrupt,
+    ) -> Result<Bytes, DataError> {
+        self.read_range(location, offset, length, interrupt).map_err(|reason| DataError {
             location: location.to_owned(),
             offset,
             length,

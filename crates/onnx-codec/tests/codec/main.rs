@@ -10,3 +10,4 @@ mod load;
 mod message;
 mod operator_set;
 mod replacing;
+mod sent;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::text::Text;
+use crate::{Interrupt, Stopped};
 
 /// One key with its value (`StringStringEntryProto`) in a tensor's metadata or external data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -233,6 +234,28 @@ pub trait DataSource: Send + Sync {
     /// Returns an error if the source has no such file, refuses the location, or the range is not inside the file.
     fn read(&self, location: &str, offset: u64, length: Option<u64>) -> Result<Bytes, DataError>;
 
+    /// Like [`read`](Self::read), for work that an interrupt ends. A source that copies files checks it at bounded intervals; by default,
+    /// it is checked once, before anything is read.
+    ///
+    /// # Errors
+    ///
+    /// Like [`read`](Self::read), and if the interrupt ends the work.
+    fn read_until(
+        &self,
+        location: &str,
+        offset: u64,
+        length: Option<u64>,
+        interrupt: &Interrupt,
+    ) -> Result<Bytes, DataError> {
+        interrupt.check().map_err(|stopped| DataError {
+            location: location.to_owned(),
+            offset,
+            length,
+            reason: stopped.into(),
+        })?;
+        self.read(location, offset, length)
+    }
+
     /// The size of the file at `location` in bytes.
     ///
     /// # Errors
@@ -318,6 +341,12 @@ pub enum DataErrorReason {
     /// Reading failed.
     #[error("{0}")]
     Io(String),
+}
+
+impl From<Stopped> for DataErrorReason {
+    fn from(stopped: Stopped) -> Self {
+        Self::Io(stopped.to_string())
+    }
 }
 
 impl DataError {
