@@ -11,6 +11,16 @@ use smallvec::SmallVec;
 use super::contents::Contents;
 use super::message::{Digest, Message};
 
+/// Which operands or results are there. Where `is_trimmed`, omitted ones at the end are the same as none.
+fn given_ones(all: impl Iterator<Item = bool>, is_trimmed: bool, message: &mut Message) {
+    let mut all: SmallVec<[bool; 8]> = all.collect();
+    while is_trimmed && all.last() == Some(&false) {
+        all.pop();
+    }
+    message.count(all.len());
+    all.iter().for_each(|&is_given| _ = message.byte(is_given.into()));
+}
+
 /// Makes labels. With contents, the elements of tensors are part of them; without, only their types and dimensions.
 #[derive(Clone, Copy)]
 pub(crate) struct Labels<'a> {
@@ -23,7 +33,8 @@ impl Labels<'_> {
     /// graphs.
     pub(crate) fn node(&self, node: NodeId, message: &mut Message) -> Digest {
         let (model, record) = (self.model, self.model.node(node));
-        let schema = match model.callee(node, Registry::STANDARD) {
+        let callee = model.callee(node, Registry::STANDARD);
+        let schema = match callee {
             Callee::Standard(schema) => Some(schema),
             _ => None,
         };
@@ -31,15 +42,13 @@ impl Labels<'_> {
         for name in [record.domain(), record.op(), record.overload()] {
             self.name(name, message);
         }
-        // An omitted operand at the end is the same as none.
-        let mut inputs: SmallVec<[bool; 8]> = record.inputs().map(|input| input.is_some()).collect();
-        while schema.is_some() && inputs.last() == Some(&false) {
-            inputs.pop();
-        }
-        message.count(inputs.len());
-        inputs.iter().for_each(|&is_given| _ = message.byte(is_given.into()));
-        message.count(record.outputs().len());
-        record.outputs().iter().for_each(|output| _ = message.byte(output.is_some().into()));
+        let is_function = matches!(callee, Callee::Function(_));
+        // The number of results can mean something: `Split` makes as many parts.
+        let is_fixed = |schema: &Schema| schema.max_outputs().is_some() && schema.output_counts().is_empty();
+        let inputs = record.inputs().map(|input| input.is_some());
+        given_ones(inputs, is_function || schema.is_some(), message);
+        let outputs = record.outputs().iter().map(Option::is_some);
+        given_ones(outputs, is_function || schema.is_some_and(is_fixed), message);
         let given = given(model, record.attributes(), schema);
         message.count(given.len());
         for (position, attribute) in given {

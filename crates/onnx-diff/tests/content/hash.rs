@@ -239,3 +239,29 @@ fn cycles_and_unresolved_names_have_a_hash() {
     assert_eq!(of("u"), of("u"));
     assert_ne!(of("u"), of("v"));
 }
+
+#[test]
+fn omitted_operands_and_results_at_the_end_do_not_count() {
+    let with = |node: &str| {
+        hash(&parse(&format!(
+            r#"<ir_version: 10, opset_import: ["": 21, "f": 1, "my": 1]> g (float[2] x) => (float[2] y) {{ {node} }}
+               <domain: "f", opset_import: ["": 21]> Own (a, b) => (c, d) {{ c = Relu (a) d = Neg (a) }}"#
+        )))
+    };
+    for (one, same) in [
+        ("y = Clip (x)", "y = Clip (x, , )"),
+        ("y = Dropout (x)", "y, = Dropout (x)"),
+        ("y = f.Own (x)", "y, = f.Own (x, )"),
+    ] {
+        assert_eq!(with(one), with(same), "{same}");
+    }
+    for (one, other) in [
+        ("y = Clip (x, x)", "y = Clip (x, , x)"),
+        // The number of parts.
+        ("y = Split <num_outputs = 2> (x)", "y, = Split <num_outputs = 2> (x)"),
+        // Nothing is known about the operator.
+        ("y = my.Other (x)", "y = my.Other (x, )"),
+    ] {
+        assert_ne!(with(one).model, with(other).model, "{other}");
+    }
+}
