@@ -11,7 +11,7 @@ from ._core import Evaluator as _Evaluator
 from ._core import Inference, Model, Rules
 from ._errors import ArgumentError
 from ._formats import named as _named
-from ._interop import flag, from_any
+from ._interop import flag, from_any, is_truth
 from ._progress import call, with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -138,7 +138,7 @@ def _sizes(sizes: Mapping[str, int] | None) -> dict[str, int]:
     """Sizes of dimension variables, none of which is negative."""
     found = {} if sizes is None else _named(sizes, "sizes")
     for name, size in found.items():
-        if not hasattr(size, "__index__"):
+        if not hasattr(size, "__index__") or is_truth(size):
             raise TypeError(f"`sizes`: `{name}` is {size!r}; a size is a whole number")
         if size < 0:
             raise ArgumentError(f"`sizes`: `{name}` is {size}; a size is not negative")
@@ -177,14 +177,14 @@ def diff(
 
 
 def _tolerance(tolerance: float | None, name: str) -> float | None:
-    if tolerance is not None and not hasattr(tolerance, "__float__"):
+    if tolerance is not None and (not hasattr(tolerance, "__float__") or is_truth(tolerance)):
         raise TypeError(f"`{name}={tolerance!r}`: a tolerance is a number that is not negative")
     if tolerance is not None and not tolerance >= 0:
         raise ArgumentError(f"`{name}={tolerance}`: a tolerance is a number that is not negative")
     return tolerance
 
 
-def find(model: AnyModel, selector: str, **options: Unpack[Options]) -> list[Any]:
+def find(model: AnyModel, selector: str, **options: Unpack[Options]) -> list[_core.Node | _core.Value | _core.Graph]:
     """The nodes, values and graphs that a selector denotes, such as `Conv()` or `down(x)`."""
     return call(_core.find, from_any(model), selector, **options)
 
@@ -400,7 +400,7 @@ def compare(
     for name in given or ():
         if name not in known:
             raise ArgumentError(f"`inputs`: the model has no input {name!r}; it has {', '.join(known) or 'none'}")
-    if not hasattr(seeds, "__index__"):
+    if not hasattr(seeds, "__index__") or is_truth(seeds):
         raise TypeError(f"`seeds={seeds!r}`: write the number of runs")
     if seeds < 1:
         raise ArgumentError(f"`seeds={seeds}`: models are compared by at least one run")

@@ -6,7 +6,7 @@ import os
 
 from . import _core, _results
 from ._errors import ArgumentError
-from ._interop import flag, from_any
+from ._interop import flag, from_any, is_truth
 from ._progress import call, with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -245,7 +245,7 @@ def _samples(inputs: Any) -> Any:
         return None
     if hasattr(inputs, "items"):
         return [inputs]
-    if isinstance(inputs, (str, bytes, bool, float)):
+    if isinstance(inputs, (str, bytes, float)) or is_truth(inputs):
         raise TypeError(f"`inputs` is a number or mappings of names to arrays, not `{type(inputs).__name__}`")
     if hasattr(inputs, "__index__") and not hasattr(inputs, "__len__"):
         if inputs < 1:
@@ -269,6 +269,8 @@ def _ranges(ranges: Any) -> Any:
     for name, ends in named(ranges, "ranges").items():
         try:
             low, high = ends
+            if is_truth(low) or is_truth(high):
+                raise TypeError("a truth value")
             found.append((name, (float(low), float(high))))
         except (TypeError, ValueError):
             raise ArgumentError(f"`ranges`: {ends!r} of {name!r} is not two numbers, the lower one first") from None

@@ -7,7 +7,7 @@ import sys
 import time
 
 from . import _core
-from ._core import Model
+from ._core import Model, Table
 from ._errors import LoadError
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -100,6 +100,11 @@ def flag(value: Any, name: str) -> bool:
     raise TypeError(f"`{name}={value!r}`: write True or False")
 
 
+def is_truth(value: Any) -> bool:
+    """Whether an argument is a truth value, which is a number for Python, and no number here."""
+    return isinstance(value, bool) or (type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"))
+
+
 def is_text(source: str) -> bool:
     """Whether this is the text of a model: no path has the arrow and the brace of a graph."""
     return "\n" in source or source.lstrip().startswith("<") or ("=>" in source and "{" in source)
@@ -171,6 +176,25 @@ def to_ort(model: Model, **options: Any) -> Any:
     if folder is not None:
         session.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
     return onnxruntime.InferenceSession(bytes(model), sess_options=session, **options)
+
+
+# More rows are not shown in a notebook.
+_SHOWN_ROWS = 20
+
+
+def table_to_html(table: Table) -> str:
+    """What a notebook shows."""
+    import html
+
+    columns = table.to_dict()
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    rows = []
+    for row in zip(*(column[:_SHOWN_ROWS] for column in columns.values()), strict=True):
+        shown = ("" if cell is None else ", ".join(map(str, cell)) if isinstance(cell, list) else str(cell) for cell in row)
+        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in shown) + "</tr>")
+    rest = len(table) - len(rows)
+    more = f"<p>and {rest} more rows</p>" if rest else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
 
 
 def to_html(model: Model) -> str:

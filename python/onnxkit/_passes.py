@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _core, _results
 from ._core import Model, Node, Rules, Tensor, Value
 from ._errors import ArgumentError
-from ._interop import flag, from_any
+from ._interop import flag, from_any, is_truth
 from ._progress import with_bar
 
 # `typing` is not imported at run time: it takes longer than this package. Type checkers know this name.
@@ -58,6 +58,8 @@ class Patch:
         self, op: str, inputs: Iterable[Any], attrs: dict[str, Any] | None = None, *, domain: str = "", outputs: int = 1
     ) -> Any:
         """Adds a node before the node of the patch. Returns its result, or a tuple of several."""
+        if is_truth(outputs):
+            raise TypeError(f"`outputs={outputs!r}`: write the number of results")
         if outputs < 1:
             raise ArgumentError(f"`outputs={outputs}`: a node has at least one result")
         operands = [operand if operand is None else self._own(operand) for operand in inputs]
@@ -455,6 +457,8 @@ def rule(
 
         left, right = side(0), side(1)
     sides = _side("from", parameters, optional, left), _side("to", parameters, optional, right)
+    if since is not None and (is_truth(since) or not hasattr(since, "__index__")):
+        raise TypeError(f"`since={since!r}`: write a version of the operator set, such as 20")
     version = "" if since is None else f", since {since}"
     conditions = "" if where is None else f"\nwhere {where}"
     return Rules.parse(f"# A rule of Python.\nrule {title.replace('_', '-')}: {exactness}{version}\n{sides[0]}{conditions}\n{sides[1]}\n")

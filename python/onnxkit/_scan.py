@@ -17,6 +17,7 @@ from ._interop import flag
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from concurrent.futures import Future, ThreadPoolExecutor
     from typing import Any, Final
 
     from ._ranges import Source
@@ -117,7 +118,7 @@ def scan_many(
     """
     options = options_of(checks, limits, timeout, isolate, memory)
     rows = [row for _, row in _rows(paths, options, _workers(threads, paths, "scan_many"), True)]
-    return Table({name: [row[name] for row in rows] for name in SCAN_SCHEMA})
+    return Table({name: [row[name] for row in rows] for name in SCAN_SCHEMA}, dict(SCAN_SCHEMA))
 
 
 def scan_iter(
@@ -160,7 +161,7 @@ def _rows(paths: Iterable[AnySource], options: dict[str, Any], workers: int, ord
         while True:
             # What waits for its turn counts, so that a slow file does not let rows accumulate without end.
             while len(running) < 4 * workers and len(made) < 1024 * workers and (entry := next(left, None)) is not None:
-                running[pool.submit(row_of, entry[1], options)] = entry[0]
+                running[_submitted(pool, entry[1], options)] = entry[0]
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -171,6 +172,17 @@ def _rows(paths: Iterable[AnySource], options: dict[str, Any], workers: int, ord
                 yield index, made.pop(index)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _submitted(pool: ThreadPoolExecutor, path: AnySource, options: dict[str, Any]) -> Future[dict[str, Any]]:
+    """The row of a file that a thread makes."""
+    try:
+        return pool.submit(row_of, path, options)
+    except RuntimeError as error:
+        if "thread" not in str(error):
+            raise
+        # `Evaluator` raises the same for threads that the system refuses.
+        raise MemoryError(f"{pool._max_workers} threads cannot be started: {error}") from error
 
 
 def _workers(threads: int | None, paths: Any, function: str) -> int:

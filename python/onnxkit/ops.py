@@ -34,9 +34,8 @@ def _operator(name: str, domain: str = "") -> Callable[..., Any]:
         if not isinstance(graph, _core.Graph):
             raise TypeError(f"the first argument is the graph that the node is added to, not `{type(graph).__name__}`")
         attributes = {key: value for key, value in attributes.items() if value is not None}
-        operands = [
-            value if value is None or isinstance(value, _core.Value) else graph.constant(value) for value in inputs
-        ]
+        # Tensors become initializers together with the node, so that nothing is left of a node that is refused.
+        operands = [value if value is None or isinstance(value, _core.Value) else _core.Tensor(value) for value in inputs]
         version = graph.model.opsets.get(domain)
         if version not in schemas:
             schemas[version] = None if version is None else _core.schema(name, version, domain)

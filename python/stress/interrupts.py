@@ -1,11 +1,11 @@
-"""Measures how soon work ends after Ctrl-C: `python python/stress/interrupts.py [MODEL ...] [--nodes N] [--gigabytes N] [--only NAME]`.
+"""Measures how soon work ends after Ctrl-C: `python python/stress/interrupts.py [MODEL ...] [--nodes N] [--gigabytes N] [--tensor N] [--only NAME]`.
 
 Each function runs twice on each model. First, a timer sends a signal each millisecond, so that the longest time between two calls of
 its handler is the longest time that Ctrl-C can take until the work sees it, wherever it comes. Then, SIGINT comes from another process at
 random times, and what is measured is the time until the exception is caught. Times of the processor do not count what other programs
 do meanwhile. Prints a table in milliseconds, the slowest first.
 
-Without models, these are a chain of nodes, layers with weights, and unlike exports of one network.
+Without models, these are a chain of nodes, and layers with weights. With `--tensor`, each work is that on one tensor of some gigabytes.
 """
 
 from __future__ import annotations
@@ -160,6 +160,85 @@ def works(model: ox.Model, other: ox.Model, folder: str) -> dict[str, Callable[[
     return found
 
 
+def tensor_works(folder: str, gigabytes: float) -> dict[str, Callable[[], object]]:
+    """What is done with one tensor of some gigabytes."""
+    import pickle
+
+    import ml_dtypes
+    import numpy
+
+    rows, columns = max(1, round(gigabytes * (1 << 18))), 1024
+    array = numpy.random.default_rng(7).standard_normal((rows, columns), dtype=numpy.float32)
+    short = array.astype(ml_dtypes.bfloat16)
+    bits = (array > 0).astype(numpy.int8)
+
+    def path(name: str) -> str:
+        return os.path.join(folder, f"{name}.onnx")
+
+    def model(weight: ox.Tensor) -> ox.Model:
+        made = ox.parse(f"g ({weight.dtype.text}[N,{rows}] x) => ({weight.dtype.text}[N,{columns}] y) {{ y = MatMul (x, w) }}")
+        graph = made.graph
+        graph.nodes[0].replace_input_with(1, graph.constant(weight, name="w"))
+        return made
+
+    wide = ox.Tensor(array)
+    narrow, nibbles = ox.Tensor(short), ox.Tensor(bits, "int4")
+    made, half = model(wide), model(narrow)
+    made.save(path("inside"))
+    made.save(path("outside"), weights="external")
+    raw = bytearray(bytes(made))
+    copied, stripped = ox.load(path("outside"), mapped=False), made.clone()
+    ox.strip_weights(stripped)
+    outside = copied.graph["w"].const_value
+    assert outside is not None
+    quantized = ox.quantize(made, "int8", weights_only=True, inplace=False).model
+    blocks = ox.quantize(made, "int4", weights_only=True, block=32, inplace=False).model
+    return {
+        "load a copy": lambda: ox.load(path("inside"), mapped=False),
+        "load a copy, and all weights": lambda: ox.load(path("outside"), mapped=False).embed_weights(),
+        "loads a copy": lambda: ox.loads(raw),
+        "bytes of a model": lambda: bytes(made),
+        "pickle": lambda: pickle.dumps(made),
+        "hash": lambda: ox.hash(made),
+        "check": lambda: ox.check(made),
+        "info, cost": lambda: (ox.info(made), ox.cost(made)),
+        "diff": lambda: ox.diff(made, copied),
+        "diff of types": lambda: ox.diff(made, half),
+        "save": lambda: made.save(path("saved")),
+        "save with external weights": lambda: made.save(path("saved"), weights="external"),
+        "save embedded": lambda: copied.save(path("saved"), weights="embed"),
+        "save as JSON": lambda: made.save(path("saved")[:-4] + "json"),
+        "strip_weights": lambda: ox.strip_weights(made.clone()),
+        "import_weights": lambda: ox.import_weights(stripped.clone(), path("outside"), mapped=False),
+        "restore weights": lambda: ox.import_weights(stripped.clone()),
+        "float16": lambda: ox.half(made, run=False, inplace=False),
+        "bfloat16": lambda: ox.half(made, "bfloat16", run=False, inplace=False),
+        "float of bfloat16": lambda: ox.half(half, "float", run=False, inplace=False),
+        "quantize to int8": lambda: ox.quantize(made, "int8", weights_only=True, inplace=False),
+        "quantize to int4": lambda: ox.quantize(made, "int4", weights_only=True, block=32, inplace=False),
+        "dequantize int8": lambda: ox.dequantize(quantized, inplace=False),
+        "dequantize int4": lambda: ox.dequantize(blocks, inplace=False),
+        "simplify": lambda: ox.simplify(made, inplace=False),
+        "compare": lambda: ox.compare(made, made, seeds=1, sizes={"N": 1}),
+        "compare bfloat16": lambda: ox.compare(half, half, seeds=1, sizes={"N": 1}),
+        "compare int8": lambda: ox.compare(quantized, quantized, seeds=1, sizes={"N": 1}),
+        "compare int4": lambda: ox.compare(blocks, blocks, seeds=1, sizes={"N": 1}),
+        "Tensor of float32": lambda: ox.Tensor(array),
+        "Tensor of bfloat16": lambda: ox.Tensor(array, "bfloat16"),
+        "Tensor of float8": lambda: ox.Tensor(short, "float8e4m3fn"),
+        "Tensor of int64": lambda: ox.Tensor(bits, "int64"),
+        "Tensor of bool": lambda: ox.Tensor(bits, "bool"),
+        "Tensor of int4": lambda: ox.Tensor(bits, "int4"),
+        "tobytes": lambda: wide.tobytes(),
+        "tobytes of a file": lambda: outside.tobytes(),
+        "numpy": lambda: wide.numpy(),
+        "numpy of a file": lambda: outside.numpy(),
+        "numpy of int4": lambda: nibbles.numpy(),
+        "statistics": lambda: wide.statistics(),
+        "statistics of bfloat16": lambda: narrow.statistics(),
+    }
+
+
 class Sender:
     """Another process that sends SIGINT to this one."""
 
@@ -202,10 +281,10 @@ def longest(work: Callable[[], object]) -> tuple[float, float, float]:
     return max(b[0] - a[0] for a, b in pairs), max(b[1] - a[1] for a, b in pairs), marks[-1][0] - marks[0][0]
 
 
-def measure(title: str, model: ox.Model, other: ox.Model, folder: str, args: argparse.Namespace) -> list[tuple[Any, ...]]:
-    """The rows of a model."""
+def measure(title: str, found: dict[str, Callable[[], object]], args: argparse.Namespace) -> list[tuple[Any, ...]]:
+    """The rows of some functions."""
     choose, sender, rows = random.Random(5), Sender(), []
-    for name, work in works(model, other, folder).items():
+    for name, work in found.items():
         if args.only and name not in args.only:
             continue
         clock, cpu, total = longest(work)
@@ -227,6 +306,7 @@ def main() -> None:
     parser.add_argument("models", nargs="*")
     parser.add_argument("--nodes", type=int, default=20_000)
     parser.add_argument("--gigabytes", type=float, default=0)
+    parser.add_argument("--tensor", type=float, default=0)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--only", action="append")
     args = parser.parse_args()
@@ -234,15 +314,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if args.gigabytes:
             model = heavy(folder, args.gigabytes)
-            rows += measure(f"{args.gigabytes} GiB", model, ox.load(os.path.join(folder, "heavy.onnx")), folder, args)
+            rows += measure(f"{args.gigabytes} GiB", works(model, ox.load(os.path.join(folder, "heavy.onnx")), folder), args)
+        elif args.tensor:
+            rows += measure(f"a tensor of {args.tensor} GiB", tensor_works(folder, args.tensor), args)
         elif args.models:
             for path in args.models:
-                rows += measure(os.path.basename(path), ox.load(path), ox.load(args.models[0]), folder, args)
+                rows += measure(os.path.basename(path), works(ox.load(path), ox.load(args.models[0]), folder), args)
         else:
             first = ox.parse(layers(args.nodes, ("Add", "Relu", "Sigmoid"), 0))
-            rows += measure("layers", first, ox.parse(layers(args.nodes, ("Neg", "Abs", "Tanh"), 5)), folder, args)
+            rows += measure("layers", works(first, ox.parse(layers(args.nodes, ("Neg", "Abs", "Tanh"), 5)), folder), args)
             first = ox.parse(chain(args.nodes, ("Relu", "Identity", "Add", "Neg"), "v"))
-            rows += measure("chain", first, ox.parse(chain(args.nodes, ("Neg", "Abs", "Mul", "Relu", "Sub", "Neg"), "u")), folder, args)
+            other = ox.parse(chain(args.nodes, ("Neg", "Abs", "Mul", "Relu", "Sub", "Neg"), "u"))
+            rows += measure("chain", works(first, other, folder), args)
     print("| model | function | all, ms | without a look for signals, ms | of it the processor | Ctrl-C until the exception, slowest |")
     print("|---|---|---|---|---|---|")
     rows.sort(key=lambda row: -max(row[4], row[5]))

@@ -102,3 +102,102 @@ def test_weights_in_several_folders(tmp_path):
     model.graph.register_initializer(extra)
     with pytest.raises(ox.LoadError, match="several folders"):
         ox.Model.from_any(model)
+
+
+def test_pickles_read_the_files_that_the_model_had_and_no_others(tmp_path, monkeypatch):
+    path = tmp_path / "model.onnx"
+    ox.parse(TEXT).save(path, weights="external", threshold=1)
+    monkeypatch.chdir(tmp_path)
+    for mapped in (True, False):
+        sent = pickle.dumps(ox.load("model.onnx", mapped=mapped))
+        # Another process has another current folder.
+        monkeypatch.chdir("/")
+        assert pickle.loads(sent).folder == tmp_path.resolve()
+        assert pickle.loads(sent).graph["w"].const_value.tolist() == [1.0, 2.0, 3.0, 4.0]
+        assert again(pickle.loads(sent)).graph["w"].const_value.tolist() == [1.0, 2.0, 3.0, 4.0]
+        monkeypatch.chdir(tmp_path)
+    data = tmp_path / "model.onnx.data"
+    other = bytes(reversed(data.read_bytes()))
+    (tmp_path / "new").write_bytes(other)
+    (tmp_path / "new").rename(data)
+    # A pickle of a model whose data is replaced does not become one of the new data.
+    for made in (pickle.loads(sent), again(pickle.loads(sent)), pickle.loads(sent).clone()):
+        with pytest.raises(ox.LoadError, match="changed or replaced since the model was sent to this process"):
+            made.graph["w"].const_value.tolist()
+        with pytest.raises(ox.LoadError):
+            ox.hash(made)
+    data.unlink()
+    with pytest.raises(ox.LoadError, match="no such file"):
+        pickle.loads(sent).graph["w"].const_value.tolist()
+    whole = ox.parse(TEXT)
+    whole.save(path, weights="external", threshold=1)
+    loaded = ox.load(path)
+    loaded.embed_weights()
+    sent, lost = pickle.dumps(loaded), pickle.dumps(ox.load(path))
+    for file in (path, data):
+        file.unlink()
+    assert pickle.loads(sent).graph["w"].const_value.tolist() == [1.0, 2.0, 3.0, 4.0]
+    monkeypatch.chdir("/")
+    tmp_path.rmdir()
+    with pytest.raises(ox.LoadError, match="cannot be read"):
+        pickle.loads(lost).graph["w"].const_value.tolist()
+
+
+def results():
+    """An object of each public class of results and data."""
+    model = ox.parse("g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { a = MatMul (x, w) y = Identity (a) }")
+    report = ox.check("g (float[2] x) => (float[2] y) { y = Rellu (x) }")
+    quantized = ox.quantize(model, "int8", weights_only=True, inplace=False)
+    return [
+        report, report.errors[0], ox.info(model), ox.cost(model, N=2), ox.hash(model), ox.diff(model, quantized.model), ox.schema("Relu"),
+        ox.fix(ox.parse("g (float[2] x) => (float[2] y) { y = Relu (a) a = Neg (x) }"))[0], ox.convert(model, 13, inplace=False),
+        ox.half(model, run=False, inplace=False), quantized, ox.dequantize(quantized.model, inplace=False),
+        ox.retype(model, {"x": "double"}, inplace=False), ox.resize(model.clone(), {"N": 1}), ox.simplify(model, inplace=False),
+        ox.compare(model, quantized.model), ox.why(ox.parse("g (float[N] x, int64[2] s) => (y) { y = Reshape (x, s) }"), "y")[0],
+        model.nodes_table(), model.weights_table(), ox.Table({}), ox.Table({"a": [None, None], "b": [[], []]}),
+        ox.Table({"f": [1.0, float("nan"), None], "i": [1, None, 2], "b": [True, None, False], "t": ["<a>", None, ""], "l": [["a"], [], ["b", ""]], "n": [[1], [], [2]]}),
+        ox.scan_many([]), ox.scan_many(["none.onnx"]), ox.rule(lambda op, x: (op.Neg(op.Neg(x)), x), name="r"), ox.AttrRef("alpha"), ox.DType.INT4,
+    ]
+
+
+# Without a model or a process, these mean nothing, or they are functions.
+OF_A_MODEL = {"Attributes", "Graph", "Inference", "Node", "Value", "Pass", "PassContext", "Patch"}
+
+
+def test_every_public_object_can_be_sent_copied_and_compared():
+    seen = set()
+    for result in results():
+        seen.add(type(result).__name__)
+        for made in (again(result), copy.copy(result), copy.deepcopy(result)):
+            assert made == result and not made != result, result
+            assert type(made) is type(result) and repr(made) == repr(result)
+            assert result.__hash__ is None or hash(made) == hash(result)
+        assert result != 3 and result is not None
+        if isinstance(result, ox.Table):
+            assert again(result).types == result.types and again(result).to_dict().keys() == result.to_dict().keys()
+            html = result._repr_html_()
+            assert html.startswith("<table>") and "<a>" not in html
+    public = {name for name in ox.__all__ if isinstance(getattr(ox, name), type) and not issubclass(getattr(ox, name), Exception)}
+    # Models and tensors are compared by their contents, which other tests do.
+    assert public - seen - OF_A_MODEL == {"Model", "Tensor"}
+
+
+def test_every_exception_can_be_sent():
+    for name in ox.__all__:
+        kind = getattr(ox, name)
+        if isinstance(kind, type) and issubclass(kind, ox.OnnxError):
+            error = kind("message", [{"rule": "ONNX2303", "severity": "error", "message": "m", "place": "p"}])
+            assert (str(again(error)), again(error).findings) == ("message", error.findings)
+
+
+def test_types_of_columns_outlive_their_elements():
+    assert ox.scan_many([]).types == dict(ox.SCAN_SCHEMA)
+    for columns, types, error, message in (
+        ({"a": [1]}, {"a": "int32"}, ox.ArgumentError, "`int32`"),
+        ({"a": [1]}, {"b": "int64"}, ox.ArgumentError, "no column `b`"),
+        ({"a": [True]}, {"a": "int64"}, TypeError, "truth value"),
+        ({"a": [1, True]}, None, TypeError, "truth value"),
+        ({"a": [True, 1]}, None, TypeError, "bool"),
+    ):
+        with pytest.raises(error, match=message):
+            ox.Table(columns, types)

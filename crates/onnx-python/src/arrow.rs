@@ -22,6 +22,40 @@ pub(crate) enum Column {
     IntegerLists(Vec<Vec<i64>>),
 }
 
+impl Column {
+    /// The type of the elements, as Arrow names it.
+    pub(crate) const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Flags(_) => "bool",
+            Self::Integers(_) => "int64",
+            Self::Numbers(_) => "float64",
+            Self::Texts(_) => "string",
+            Self::TextLists(_) => "list<string>",
+            Self::IntegerLists(_) => "list<int64>",
+        }
+    }
+}
+
+impl PartialEq for Column {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Flags(one), Self::Flags(other)) => one == other,
+            (Self::Integers(one), Self::Integers(other)) => one == other,
+            // A copy of a table with a number that is none is equal to it.
+            (Self::Numbers(one), Self::Numbers(other)) => {
+                let is_same = |(one, other): (&Option<f64>, &Option<f64>)| {
+                    one == other || one.zip(*other).is_some_and(|(one, other)| one.is_nan() && other.is_nan())
+                };
+                one.len() == other.len() && one.iter().zip(other).all(is_same)
+            }
+            (Self::Texts(one), Self::Texts(other)) => one == other,
+            (Self::TextLists(one), Self::TextLists(other)) => one == other,
+            (Self::IntegerLists(one), Self::IntegerLists(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
 /// Names and columns of the same length.
 pub(crate) type Columns = Vec<(String, Column)>;
 

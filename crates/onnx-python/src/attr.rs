@@ -1,5 +1,6 @@
 //! Attributes between Python and the library.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,13 +10,14 @@ use onnxkit::types::Symbol;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyException, PyKeyError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple};
 
 use crate::dtype::DType;
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::model::Model;
 use crate::node::{Node, alive};
+use crate::number::{is_truth, number};
 use crate::tensor::Tensor;
 use crate::types::{type_of_text, type_text};
 
@@ -38,6 +40,16 @@ impl AttrRef {
     #[new]
     fn new(name: String) -> Self {
         Self { name }
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().name == self.name)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.name.hash(&mut hasher);
+        hasher.finish()
     }
 
     fn __repr__(&self) -> String {
@@ -81,12 +93,14 @@ pub(crate) fn of_py(
         Fault::argument(format!("`{value}` is not a value of the kind {}: {error}", kind.name())).into()
     };
     Ok(match kind {
-        AttrKind::Float => AttrValue::Float(finite(value.extract().map_err(wrong)?)?),
+        AttrKind::Float => AttrValue::Float(float(value).map_err(wrong)?),
+        // ONNX has no truth values: those that operators have are integers.
+        AttrKind::Int if is_truth(value) => AttrValue::Int(value.is_truthy()?.into()),
         AttrKind::Int => AttrValue::Int(int(value).map_err(wrong)?),
         AttrKind::String => AttrValue::String(text_of(value).map_err(wrong)?),
         AttrKind::Floats => {
-            let numbers: Vec<f64> = value.extract().map_err(wrong)?;
-            AttrValue::Floats(numbers.into_iter().map(finite).collect::<PyResult<_>>()?)
+            let items = value.try_iter().map_err(wrong)?.map(|item| float(&item?));
+            AttrValue::Floats(items.collect::<PyResult<_>>().map_err(wrong)?)
         }
         AttrKind::Ints => {
             let items = value.try_iter().map_err(wrong)?.map(|item| int(&item?));
@@ -123,12 +137,13 @@ pub(crate) fn of_py(
 fn int(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     match value.cast::<DType>() {
         Ok(dtype) => Ok(i64::from(dtype.get().0.code())),
-        Err(_) => value.extract(),
+        Err(_) => number(value)?.extract(),
     }
 }
 
 /// A number of 32 bits; one that is not infinite must not become so.
-fn finite(number: f64) -> PyResult<f32> {
+fn float(value: &Bound<'_, PyAny>) -> PyResult<f32> {
+    let number: f64 = number(value)?.extract()?;
     let narrow = number as f32;
     if narrow.is_infinite() && number.is_finite() {
         return Err(Fault::argument(format!("{number} is beyond the range of a float attribute")).into());
@@ -153,7 +168,7 @@ fn own_graph(model: &Py<Model>, value: &Bound<'_, PyAny>) -> PyResult<GraphId> {
 
 /// The kind of a number or a text; scalars of NumPy are numbers. `None` for other objects.
 fn scalar_kind(value: &Bound<'_, PyAny>) -> Option<AttrKind> {
-    if value.is_instance_of::<PyBool>() || value.is_instance_of::<PyInt>() || value.cast::<DType>().is_ok() {
+    if is_truth(value) || value.is_instance_of::<PyInt>() || value.cast::<DType>().is_ok() {
         return Some(AttrKind::Int);
     }
     if value.is_instance_of::<PyFloat>() {
@@ -239,7 +254,7 @@ impl Attributes {
         };
         let graph = |id: GraphId| Graph { model: model.clone_ref(py), id }.into_bound_py_any(py);
         let tensor = |tensor: &Arc<onnxkit::types::tensor::Tensor>| {
-            let data = model.get().snapshot(py)?.data;
+            let data = model.get().snapshot(py)?.kept_data();
             Tensor::new((**tensor).clone(), data).into_bound_py_any(py)
         };
         let list = |items: Vec<Bound<'py, PyAny>>| Ok(PyList::new(py, items)?.into_any());

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_int, c_void};
 
 use bytes::Bytes;
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyMemoryError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
@@ -43,7 +43,20 @@ pub(crate) fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     }
     let is_shared = buffer.readonly() && is_constant(&owner_of(object)?);
     let owned = Owned { buffer };
-    if is_shared { Ok(Bytes::from_owner(owned)) } else { Ok(Bytes::copy_from_slice(owned.as_ref())) }
+    if is_shared { Ok(Bytes::from_owner(owned)) } else { copied(object.py(), &owned) }
+}
+
+/// A copy, during which signals are looked for. The lock is held: another thread could write meanwhile.
+fn copied(py: Python<'_>, owned: &Owned) -> PyResult<Bytes> {
+    let (mut copy, length) = (Vec::new(), owned.as_ref().len());
+    let refused = |_| PyMemoryError::new_err(format!("the system refuses the memory for {length} bytes"));
+    copy.try_reserve_exact(length).map_err(refused)?;
+    while let Some(rest) = owned.as_ref().get(copy.len()..).filter(|rest| !rest.is_empty()) {
+        copy.extend_from_slice(rest.get(..WATCHED_BYTES).unwrap_or(rest));
+        // A handler can write, so that no borrow outlives this.
+        py.check_signals()?;
+    }
+    Ok(copy.into())
 }
 
 /// The object whose memory a view or an array of NumPy shows.

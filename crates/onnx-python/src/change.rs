@@ -27,6 +27,7 @@ use crate::inspect::main_outputs;
 use crate::json::to_py;
 use crate::lists::list_of;
 use crate::model::{Model, Snapshot};
+use crate::number::{Int, number};
 use crate::work::Work;
 
 /// A value that a caller names or has a handle of.
@@ -50,7 +51,8 @@ pub(crate) fn named(model: &Py<Model>, values: Option<&Bound<'_, PyAny>>) -> PyR
 
 fn resolved(snapshot: &Snapshot, values: &[Named], execution: &Execution) -> Outcome<Vec<ValueId>> {
     let model = &snapshot.model;
-    let facts = ModelFacts::new(model).with_data(&*snapshot.data).with_execution(execution.clone());
+    let data = snapshot.data(execution);
+    let facts = ModelFacts::new(model).with_data(&data).with_execution(execution.clone());
     let one = |value: &Named| match value {
         Named::Id(id) => model.get_value(*id).map(|_| *id).ok_or_else(|| Fault::stale("value")),
         Named::Text(text) => match model.find_value(model.main_graph(), text) {
@@ -76,7 +78,7 @@ fn compose_fault(error: &ComposeError, model: &ir::Model) -> Fault {
 pub(crate) fn convert<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    version: i64,
+    version: Int<i64>,
     domain: String,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -85,7 +87,7 @@ pub(crate) fn convert<'py>(
         let model = snapshot.editable();
         let symbol = model.intern(&domain);
         let options = ConvertOptions::default().with_domain(symbol).with_execution(execution.clone());
-        let done = convert_model(model, version, &options).map_err(|error| version_fault(&error, model))?;
+        let done = convert_model(model, version.0, &options).map_err(|error| version_fault(&error, model))?;
         let step = |step: &onnxkit::version::StepRecord| {
             json!({ "op": step.op, "since": step.since, "to": step.to, "change": step.change.name() })
         };
@@ -94,8 +96,9 @@ pub(crate) fn convert<'py>(
             "steps": done.steps.iter().map(step).collect::<Vec<_>>(),
         }))
     })?;
+    let done = to_py(py, &done)?;
     model.get().adopt(py, snapshot)?;
-    to_py(py, &done)
+    Ok(done)
 }
 
 fn version_fault(error: &VersionError, model: &ir::Model) -> Fault {
@@ -172,13 +175,13 @@ pub(crate) fn extract<'py>(
 pub(crate) fn split(
     py: Python<'_>,
     model: &Bound<'_, Model>,
-    parts: usize,
+    parts: Int<usize>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<Model>> {
     let snapshot = model.get().snapshot(py)?;
     Work::of(options)?.run(py, |execution| {
         let options = SplitOptions::default().with_execution(execution.clone());
-        let parts = split_model(&snapshot.model, Parts::Count(parts), &options)
+        let parts = split_model(&snapshot.model, Parts::Count(parts.0), &options)
             .map_err(|error| compose_fault(&error, &snapshot.model))?;
         Ok(parts.into_iter().map(|part| snapshot.sibling(part.model)).collect())
     })
@@ -201,8 +204,8 @@ pub(crate) fn merge(
     Work::of(options)?.run(py, |execution| {
         // The weights of all come into one model, whose files have no common folder.
         for snapshot in snapshots.iter_mut().skip(1) {
-            let data = std::sync::Arc::clone(&snapshot.data);
-            embed(snapshot.editable(), &EmbedOptions::default(), &*data)
+            let data = snapshot.data(execution);
+            embed(snapshot.editable(), &EmbedOptions::default(), &data)
                 .map_err(|error| Fault::limited("LoadError", error.limit(), error))?;
         }
         let all: Vec<&ir::Model> = snapshots.iter().map(|snapshot| &*snapshot.model).collect();
@@ -306,14 +309,14 @@ pub(crate) fn outline(
     py: Python<'_>,
     model: &Bound<'_, Model>,
     domain: String,
-    min_nodes: usize,
+    min_nodes: Int<usize>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<usize> {
     let mut snapshot = model.get().snapshot(py)?;
     let count = Work::of(options)?.run(py, |execution| {
         let options = OutlineOptions::default()
             .with_domain(&domain)
-            .with_min_nodes(min_nodes)
+            .with_min_nodes(min_nodes.0)
             .with_execution(execution.clone());
         let model = snapshot.editable();
         let graph = model.main_graph();
@@ -403,7 +406,7 @@ pub(crate) fn resize<'py>(
     let mut snapshot = model.get().snapshot(py)?;
     let mut changes = Vec::new();
     for (target, size) in &sizes {
-        let size = match size.extract::<i64>() {
+        let size = match number(size)?.extract::<i64>() {
             Ok(number) if number < 0 => {
                 return Err(Fault::argument(format!("`{target}`: a size cannot be negative")).into());
             }
@@ -419,8 +422,9 @@ pub(crate) fn resize<'py>(
             "conditions": done.conditions, "removed": done.removed,
         }))
     })?;
+    let done = to_py(py, &done)?;
     model.get().adopt(py, snapshot)?;
-    to_py(py, &done)
+    Ok(done)
 }
 
 pub(crate) fn resized(
@@ -428,8 +432,8 @@ pub(crate) fn resized(
     changes: &[SizeChange],
     execution: &Execution,
 ) -> Outcome<onnxkit::compose::Resized> {
-    let data = std::sync::Arc::clone(&snapshot.data);
-    let options = EditOptions::default().with_data(&*data).with_execution(execution.clone());
+    let data = snapshot.data(execution);
+    let options = EditOptions::default().with_data(&data).with_execution(execution.clone());
     let model = snapshot.editable();
     resize_model(model, changes, &options).map_err(|error| compose_fault(&error, model))
 }

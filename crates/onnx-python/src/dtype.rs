@@ -4,6 +4,7 @@ use onnxkit::types::ElemType;
 use pyo3::prelude::*;
 
 use crate::fault::Fault;
+use crate::number::number;
 
 /// An element type. It equals its ONNX code, its names, and the data type of NumPy.
 #[pyclass(frozen, module = "onnxkit")]
@@ -15,7 +16,7 @@ impl DType {
     pub(crate) fn of_py(given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let found = if let Ok(dtype) = given.cast::<Self>() {
             Some(dtype.get().0)
-        } else if let Ok(code) = given.extract::<i32>() {
+        } else if let Ok(code) = number(given).and_then(|given| given.extract::<i32>()) {
             ElemType::from_code(code).filter(|elem| elem.code() != 0)
         } else if let Ok(name) = given.extract::<String>() {
             elem_of_name(&name)

@@ -56,7 +56,8 @@ pub(crate) fn nodes_of(
     execution: &Execution,
 ) -> Outcome<Vec<NodeId>> {
     let model = &snapshot.model;
-    let facts = ModelFacts::new(model).with_data(&*snapshot.data).with_execution(execution.clone());
+    let data = snapshot.data(execution);
+    let facts = ModelFacts::new(model).with_data(&data).with_execution(execution.clone());
     let selection = Selection::new(&facts);
     let (mut all, mut seen) = (Vec::new(), HashSet::new());
     for one in denoted {
@@ -152,7 +153,7 @@ pub(crate) fn half<'py>(
         let only: Option<HashSet<NodeId>> = only.map(|only| only.into_iter().collect());
         let except = nodes_of(&snapshot, &except, execution)?;
         let registry = registry_for(&snapshot.model, execution)?;
-        let (before, data) = (Arc::clone(&snapshot.model), Arc::clone(&snapshot.data));
+        let (before, data) = (Arc::clone(&snapshot.model), snapshot.data(execution));
         let given: Vec<_> = given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         let options = NarrowOptions::default()
             .with_keep_io(keep_io)
@@ -161,7 +162,7 @@ pub(crate) fn half<'py>(
             .with_run(run)
             .with_given(&given)
             .with_registry(&registry)
-            .with_data(&*data)
+            .with_data(&data)
             .with_execution(execution.clone());
         let changed = snapshot.editable();
         execution.interrupt.check()?;
@@ -174,7 +175,7 @@ pub(crate) fn half<'py>(
         let settings = MeasureOptions::default()
             .with_given(&given)
             .with_registry(&registry)
-            .with_data(&*data)
+            .with_data(&data)
             .with_execution(execution.clone());
         let measured = match run && done.unchanged.is_none() {
             true => measure(&before, &snapshot.model, &settings),
@@ -215,10 +216,10 @@ pub(crate) fn dequantize<'py>(
     let mut snapshot = model.get().snapshot(py)?;
     let done = Work::of(options)?.run(py, |execution| {
         let registry = registry_for(&snapshot.model, execution)?;
-        let data = Arc::clone(&snapshot.data);
+        let data = snapshot.data(execution);
         let options = DequantizeOptions::default()
             .with_registry(&registry)
-            .with_data(&*data)
+            .with_data(&data)
             .with_execution(execution.clone());
         let done = dequantize_model(snapshot.editable(), &options);
         execution.interrupt.check()?;

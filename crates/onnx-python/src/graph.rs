@@ -5,6 +5,7 @@ use std::thread::ThreadId;
 
 use onnxkit::ir::{self, GraphId, NewNode, NodeId, OpsetScope, Position, ValueId};
 use onnxkit::schema::Registry;
+use onnxkit::types::tensor::Tensor as Elements;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMappingProxy, PyString, PyTuple};
 
@@ -13,6 +14,7 @@ use crate::fault::{Fault, Outcome};
 use crate::lists::list_of;
 use crate::model::Model;
 use crate::node::{Node, node_of};
+use crate::number::number;
 use crate::tensor::Tensor;
 use crate::types::type_of_text;
 use crate::value::Value;
@@ -106,13 +108,29 @@ impl NodeIter {
     }
 }
 
+const NAMELESS: &str = "inputs and outputs of the model are identified by their names: write one";
+
+/// Refuses values without names as inputs or outputs of the main graph: the file would have names that nobody chose.
+fn require_names(model: &ir::Model, graph: GraphId, values: &[ValueId]) -> Outcome<()> {
+    for &value in values {
+        let value = model.get_value(value).ok_or_else(|| Fault::stale("value"))?;
+        if graph == model.main_graph() && model.str(value.name()).is_empty() {
+            return Err(Fault::edit(NAMELESS));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a name that another input or output of the model has: one of the two would get another name when the model is written.
 pub(crate) fn refuse_interface_name(model: &ir::Model, name: &str, own: Option<ValueId>) -> Outcome<()> {
     let graph = model.graph(model.main_graph());
     let mut interface =
         graph.inputs().iter().copied().chain(graph.outputs().iter().map(ir::GraphOutput::value));
     let is_taken = |value: ValueId| Some(value) != own && model.str(model.value(value).name()) == name;
-    if !name.is_empty() && interface.any(is_taken) {
+    if name.is_empty() {
+        return Err(Fault::edit(NAMELESS));
+    }
+    if interface.any(is_taken) {
         return Err(Fault::edit(format!(
             "`{name}` is the name of another input or output of the model; rename that one first"
         )));
@@ -175,6 +193,25 @@ pub(crate) fn operands(model: &Py<Model>, inputs: &Bound<'_, PyAny>) -> PyResult
         operands.push(Some(operand(model, &input)?));
     }
     Ok(operands)
+}
+
+/// An operand of a new node.
+enum Given {
+    None,
+    Value(ValueId),
+    Tensor(Elements),
+}
+
+/// The operands of a new node.
+fn given(model: &Py<Model>, inputs: &Bound<'_, PyAny>) -> PyResult<Vec<Given>> {
+    let one = |input: Bound<'_, PyAny>| {
+        Ok(match input.cast::<Tensor>() {
+            _ if input.is_none() => Given::None,
+            Ok(_) => Given::Tensor(Tensor::of_py(&input, None)?),
+            Err(_) => Given::Value(operand(model, &input)?),
+        })
+    };
+    inputs.try_iter()?.map(|input| one(input?)).collect()
 }
 
 /// The function that a graph is the body of.
@@ -272,6 +309,7 @@ impl Graph {
         let inputs: Vec<ValueId> = operands(&self.model, inputs)?.into_iter().flatten().collect();
         self.model.get().write(py, |model| {
             alive(model, self.id)?;
+            require_names(model, self.id, &inputs)?;
             model.set_graph_inputs(self.id, &inputs).map_err(|error| Fault::edit(error.show(model)))
         })
     }
@@ -290,9 +328,7 @@ impl Graph {
         let outputs: Vec<ValueId> = operands(&self.model, outputs)?.into_iter().flatten().collect();
         self.model.get().write(py, |model| {
             let count = alive(model, self.id)?.outputs().len();
-            for &output in &outputs {
-                model.get_value(output).ok_or_else(|| Fault::stale("value"))?;
-            }
+            require_names(model, self.id, &outputs)?;
             for index in (0..count).rev() {
                 model.remove_graph_output(self.id, index);
             }
@@ -366,7 +402,8 @@ impl Graph {
         Ok(graphs.into_iter().map(|id| Self { model: self.model.clone_ref(py), id }).collect())
     }
 
-    /// Adds a node, at the end of the graph or next to another node. `outputs` is their number or their names.
+    /// Adds a node, at the end of the graph or next to another node. Tensors among `inputs` become initializers. `outputs` is their number
+    /// or their names.
     #[pyo3(signature = (
         op, inputs=None, attrs=None, *, domain="", overload="", outputs=None, name=None, before=None, after=None
     ))]
@@ -384,7 +421,7 @@ impl Graph {
         before: Option<&Bound<'_, Node>>,
         after: Option<&Bound<'_, Node>>,
     ) -> PyResult<Node> {
-        let inputs = inputs.map(|inputs| operands(&self.model, inputs)).transpose()?.unwrap_or_default();
+        let inputs = inputs.map(|inputs| given(&self.model, inputs)).transpose()?.unwrap_or_default();
         let at = position(self, before, after)?;
         let outputs = Outputs::of(outputs)?;
         let version = self.model.get().read(py, |inner| {
@@ -392,12 +429,12 @@ impl Graph {
             let versions = inner.model.versions_in(self.id);
             Ok(inner.model.names().get(domain).and_then(|domain| versions.get(domain)))
         })?;
-        let mut given = Vec::new();
+        let mut values = Vec::new();
         for (key, value) in attrs.into_iter().flatten() {
             let key = key.extract::<String>()?;
             let kind = version.and_then(|version| attribute_kind(domain, op, version, &key));
             if !value.is_none() {
-                given.push((key, attr::of_py(&self.model, &value, kind)?));
+                values.push((key, attr::of_py(&self.model, &value, kind)?));
             }
         }
         let schema = version.and_then(|version| Registry::STANDARD.lookup(domain, op, version));
@@ -406,7 +443,9 @@ impl Graph {
             _ => 1,
         };
         let id = self.model.get().write(py, |model| {
-            if inputs.iter().flatten().any(|&input| model.get_value(input).is_none()) {
+            let is_stale =
+                |input: &Given| matches!(input, Given::Value(id) if model.get_value(*id).is_none());
+            if inputs.iter().any(is_stale) {
                 return Err(Fault::stale("value"));
             }
             if let Position::Before(node) | Position::After(node) = at {
@@ -415,16 +454,31 @@ impl Graph {
             let mut new = NewNode::new(model.intern(op));
             new.domain = model.intern(domain);
             new.overload = model.intern(overload);
-            new.inputs = inputs.iter().copied().collect();
+            let mut constants = Vec::new();
+            for input in inputs {
+                new.inputs.push(match input {
+                    Given::None => None,
+                    Given::Value(id) => Some(id),
+                    Given::Tensor(tensor) => {
+                        let name = model.fresh_name("const");
+                        constants.push(model.add_initializer(self.id, name, tensor));
+                        constants.last().copied()
+                    }
+                });
+            }
             if let Some(name) = name {
                 new.name = model.intern(name);
             }
-            for (key, value) in given {
+            for (key, value) in values {
                 let key = model.intern(&key);
                 new.attributes.push(ir::Attribute::new(key, value));
             }
             new.outputs = outputs.make(model, self.id, least);
-            model.add_node(at, new).map_err(|error| Fault::edit(error.show(model)))
+            model.add_node(at, new).map_err(|error| {
+                // A refused edit leaves nothing.
+                constants.into_iter().for_each(|constant| _ = model.erase_value(constant));
+                Fault::edit(error.show(model))
+            })
         })?;
         Ok(Node::new(self.model.clone_ref(py), id))
     }
@@ -553,7 +607,7 @@ enum Outputs {
 impl Outputs {
     fn of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(given) = given else { return Ok(Self::Default) };
-        if let Ok(count) = given.extract::<u16>() {
+        if let Ok(count) = number(given)?.extract::<u16>() {
             return Ok(Self::Count(usize::from(count)));
         }
         if let Ok(name) = given.cast::<PyString>() {

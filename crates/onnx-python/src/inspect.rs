@@ -20,12 +20,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::{Value as Json, json};
 
-use crate::data::SharedData;
 use crate::dtype::DType;
 use crate::fault::{Fault, Outcome, findings};
 use crate::json::{listed, to_py};
 use crate::model::Model;
 use crate::node::Node;
+use crate::number::Int;
 use crate::types::{DimText, dims_to_py, type_text};
 use crate::value::Value;
 use crate::work::Work;
@@ -59,7 +59,7 @@ pub(crate) fn check<'py>(
         }
     };
     let found = Work::of(options)?.run(py, |execution| {
-        let external = full.then(|| ExternalFiles::new(SharedData(Arc::clone(&snapshot.data))));
+        let external = full.then(|| ExternalFiles::new(snapshot.data(execution)));
         let options = CheckOptions::default()
             .with_execution(execution.clone())
             .with_profile(profile)
@@ -85,10 +85,11 @@ pub(crate) fn fix<'py>(
         let fix = |fix: &checker::Fix| json!({ "rule": fix.rule.id().to_string(), "what": fix.what });
         Ok((fixes.iter().map(fix).collect::<Json>(), fixes.is_empty()))
     })?;
+    let made = to_py(py, &fixes.0)?;
     if !fixes.1 {
         model.get().adopt(py, snapshot)?;
     }
-    to_py(py, &fixes.0)
+    Ok(made)
 }
 
 /// The page of a rule.
@@ -127,9 +128,10 @@ pub(crate) fn infer(
     let mut snapshot = model.get().snapshot(py)?;
     let types = Work::of(options)?.run(py, |execution| {
         let sizes = sizes_of(&snapshot.model, &sizes)?;
+        let data = snapshot.data(execution);
         let mut types = {
             let options = InferOptions::default()
-                .with_data(&*snapshot.data)
+                .with_data(&data)
                 .with_sizes(&sizes)
                 .with_check_types(check_types)
                 .with_defaults_are_constant(trust_defaults)
@@ -324,10 +326,9 @@ pub(crate) fn cost<'py>(
     let snapshot = model.get().snapshot(py)?;
     let found = Work::of(options)?.run(py, |execution| {
         let sizes = sizes_of(&snapshot.model, &sizes)?;
-        let options = CostOptions::default()
-            .with_data(&*snapshot.data)
-            .with_sizes(&sizes)
-            .with_execution(execution.clone());
+        let data = snapshot.data(execution);
+        let options =
+            CostOptions::default().with_data(&data).with_sizes(&sizes).with_execution(execution.clone());
         cost_of(&snapshot.model, &options)
             .map_err(|error: CostError| Fault::limited("InferError", error.limit(), error))
     })?;
@@ -361,7 +362,8 @@ pub(crate) fn hash<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let snapshot = model.get().snapshot(py)?;
     let found = Work::of(options)?.run(py, |execution| {
-        let options = HashOptions::default().with_data(&*snapshot.data).with_execution(execution.clone());
+        let data = snapshot.data(execution);
+        let options = HashOptions::default().with_data(&data).with_execution(execution.clone());
         let found = hash_model(&snapshot.model, &options)
             .map_err(|error: HashError| Fault::limited("LoadError", error.limit(), error))?;
         Ok(json!({
@@ -385,9 +387,10 @@ pub(crate) fn diff<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (a, b) = (a.get().snapshot(py)?, b.get().snapshot(py)?);
     let found = Work::of(options)?.run(py, |execution| {
+        let (data_of_a, data_of_b) = (a.data(execution), b.data(execution));
         let options = DiffOptions::default()
-            .with_data_of_a(&*a.data)
-            .with_data_of_b(&*b.data)
+            .with_data_of_a(&data_of_a)
+            .with_data_of_b(&data_of_b)
             .with_weights(weights)
             .with_tolerances(rtol.map(|rtol| Tolerances::default().with_rtol(Some(rtol))))
             .with_execution(execution.clone());
@@ -428,8 +431,8 @@ pub(crate) fn find<'py>(
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let snapshot = model.get().snapshot(py)?;
     let elements = Work::of(options)?.run(py, |execution| {
-        let facts =
-            ModelFacts::new(&snapshot.model).with_data(&*snapshot.data).with_execution(execution.clone());
+        let data = snapshot.data(execution);
+        let facts = ModelFacts::new(&snapshot.model).with_data(&data).with_execution(execution.clone());
         let selection = Selection::new(&facts);
         selection.elements(&selector).map_err(|error| Fault::limited("SelectorError", error.limit(), error))
     })?;
@@ -448,9 +451,10 @@ pub(crate) fn find<'py>(
 pub(crate) fn schema<'py>(
     py: Python<'py>,
     op: &str,
-    version: Option<i64>,
+    version: Option<Int<i64>>,
     domain: &str,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let version = version.map(|version| version.0);
     let registry = onnxkit::infer::contrib::registry();
     let newest = || {
         let names = ir::Model::new();

@@ -28,6 +28,7 @@ mod lists;
 mod load;
 mod model;
 mod node;
+mod number;
 mod passes;
 mod quantize;
 mod reserve;
@@ -63,7 +64,7 @@ mod _core {
         Inference, check, cost, diff, explain, find, fix, hash, infer, info, schema, schemas,
     };
     #[pymodule_export]
-    use crate::load::{decode_findings, load, loads, parse};
+    use crate::load::{decode_findings, load, loads, parse, received};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Reading models from files, bytes and text.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,8 +47,7 @@ pub(crate) fn load(
         };
         Ok((loaded.model, data, findings(&loaded.findings)))
     })?;
-    let folder = data_dir.or_else(|| path.parent().map(std::path::Path::to_path_buf));
-    Ok(Model::new(loaded.0, Arc::new(loaded.1), folder).with_findings(loaded.2))
+    Ok(Model::new(loaded.0, Arc::new(loaded.1)).with_findings(loaded.2))
 }
 
 fn source_in(folder: &std::path::Path, mapped: bool, execution: &Execution) -> Outcome<FileSource> {
@@ -106,7 +106,28 @@ pub(crate) fn loads(
             decode_any(bytes, execution).map_err(|error| load_fault(&error, "the text is not a model"))?;
         Ok((model, data, findings(&found)))
     })?;
-    Ok(Model::new(model, Arc::new(data), data_dir).with_findings(repaired))
+    Ok(Model::new(model, Arc::new(data)).with_findings(repaired))
+}
+
+/// The model that another process sent: see `Model._sent`. Weights in other files are those that the model has there, or are refused when
+/// they are read.
+#[pyfunction]
+pub(crate) fn received(
+    py: Python<'_>,
+    contents: &Bound<'_, PyAny>,
+    folders: Vec<PathBuf>,
+    stamps: BTreeMap<String, String>,
+    mapped: bool,
+) -> PyResult<Model> {
+    let bytes = crate::buffer::bytes_of(contents)?;
+    reserve::begin(0);
+    let data = FileSource::of_other_process(&folders, stamps).with_mode(read_mode(mapped));
+    let (model, repaired) = Work::default().run(py, |execution| {
+        let (model, found) =
+            decode_any(bytes, execution).map_err(|error| load_fault(&error, "the text is not a model"))?;
+        Ok((model, findings(&found)))
+    })?;
+    Ok(Model::new(model, Arc::new(data)).with_findings(repaired))
 }
 
 /// The defects that the decoder repairs, such as fields that exclude each other: the model does not have them any more.
@@ -152,5 +173,5 @@ pub(crate) fn parse(
 ) -> PyResult<Model> {
     reserve::begin(0);
     let model = Work::of(options)?.run(py, |execution| parsed(text.as_bytes(), element_counts, execution))?;
-    Ok(Model::new(model, Arc::new(FileSource::nowhere()), None))
+    Ok(Model::new(model, Arc::new(FileSource::nowhere())))
 }

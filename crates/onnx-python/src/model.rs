@@ -1,6 +1,6 @@
 //! Models, which handles and all functions share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,23 +8,24 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::ThreadId;
 
 use onnxkit::codec::externalize::{ExternalizeOptions, InlineDataOptions, externalize, inline};
-use onnxkit::codec::{EncodeOptions, encode};
+use onnxkit::codec::{EncodeOptions, FileSource, encode};
 use onnxkit::ir::{self, MetadataEntry};
 use onnxkit::text::{PrintOptions, print_model};
-use onnxkit::types::Symbol;
-use onnxkit::types::tensor::DataSource;
+use onnxkit::types::tensor::Payload;
+use onnxkit::types::{Execution, Symbol};
 use pyo3::prelude::*;
 use pyo3::sync::RwLockExt as _;
 use pyo3::types::{PyBytes, PyDict, PyMappingProxy, PyString, PyTuple};
 use serde_json::Value as Json;
 
 use crate::buffer::joined;
-use crate::data::{EndedData, of_one_call};
+use crate::data::EndedData;
 use crate::fault::{Fault, Outcome, bug};
 use crate::graph::{Graph, NodeIter};
 use crate::json::to_py;
 use crate::lists::{pairs_of_texts, text};
 use crate::load::parse;
+use crate::number::Int;
 use crate::reserve;
 use crate::save::{Form, warn, write};
 use crate::table;
@@ -37,8 +38,7 @@ const KEPT_NAMES: usize = 1 << 20;
 pub(crate) struct Inner {
     /// Shared with clones and with work that is under way: the first edit after that copies.
     pub(crate) model: Arc<ir::Model>,
-    pub(crate) data: Arc<dyn DataSource>,
-    pub(crate) folder: Option<PathBuf>,
+    pub(crate) data: Arc<FileSource>,
     /// What the decoder repaired in the file; an edited model is not that of the file.
     findings: Arc<Vec<Json>>,
     /// The number of edits, in all and by thread.
@@ -70,16 +70,28 @@ impl Inner {
     }
 }
 
+/// The bytes of a model, the folders of its files, what tells these from others, and whether they are mapped.
+type Sent<'py> = (Bound<'py, PyBytes>, Vec<PathBuf>, BTreeMap<String, String>, bool);
+
 /// A model at one moment, for work that does not hold the lock.
 pub(crate) struct Snapshot {
     pub(crate) model: Arc<ir::Model>,
-    pub(crate) data: Arc<dyn DataSource>,
-    folder: Option<PathBuf>,
+    data: Arc<FileSource>,
     findings: Arc<Vec<Json>>,
     edits: u64,
 }
 
 impl Snapshot {
+    /// The weights in other files, whose reading the work can be ended in.
+    pub(crate) fn data(&self, execution: &Execution) -> EndedData {
+        EndedData::new(self.kept_data(), execution)
+    }
+
+    /// The weights in other files for a tensor that outlives the call.
+    pub(crate) fn kept_data(&self) -> Arc<FileSource> {
+        Arc::clone(&self.data)
+    }
+
     /// What the decoder repaired in the file that the model was read from, if it was not edited since.
     pub(crate) fn findings(&self) -> &[Json] {
         &self.findings
@@ -92,7 +104,7 @@ impl Snapshot {
 
     /// A model with the same weights.
     pub(crate) fn sibling(&self, model: ir::Model) -> Model {
-        Model::new(model, Arc::clone(&self.data), self.folder.clone())
+        Model::new(model, Arc::clone(&self.data))
     }
 }
 
@@ -106,8 +118,8 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn new(model: ir::Model, data: Arc<dyn DataSource>, folder: Option<PathBuf>) -> Self {
-        Self::shared(Arc::new(model), data, folder)
+    pub(crate) fn new(model: ir::Model, data: Arc<FileSource>) -> Self {
+        Self::shared(Arc::new(model), data)
     }
 
     /// The same with what the decoder repaired.
@@ -116,9 +128,9 @@ impl Model {
         self
     }
 
-    fn shared(model: Arc<ir::Model>, data: Arc<dyn DataSource>, folder: Option<PathBuf>) -> Self {
+    fn shared(model: Arc<ir::Model>, data: Arc<FileSource>) -> Self {
         let (findings, editors) = (Arc::default(), Vec::new());
-        let inner = Inner { model, data, folder, findings, edits: 0, editors, is_broken: false };
+        let inner = Inner { model, data, findings, edits: 0, editors, is_broken: false };
         Self { inner: RwLock::new(inner), moment: AtomicU64::new(0), strings: Mutex::default() }
     }
 
@@ -177,8 +189,7 @@ impl Model {
             reserve::begin(inner.model.node_count());
             Ok(Snapshot {
                 model: Arc::clone(&inner.model),
-                data: of_one_call(&inner.data),
-                folder: inner.folder.clone(),
+                data: Arc::new(inner.data.anew()),
                 findings: if inner.is_edited() { Arc::default() } else { Arc::clone(&inner.findings) },
                 edits: inner.edits,
             })
@@ -186,7 +197,11 @@ impl Model {
     }
 
     /// Replaces the model by its edited snapshot. All keys stay valid.
+    ///
+    /// This is the last step of a call that can fail: whatever raises an exception leaves the model as it was. A signal that came during
+    /// short work was not looked for yet.
     pub(crate) fn adopt(&self, py: Python<'_>, snapshot: Snapshot) -> PyResult<()> {
+        py.check_signals()?;
         let mut inner = self.inner.write_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if inner.edits != snapshot.edits {
             drop(inner);
@@ -227,8 +242,22 @@ impl Model {
     }
 }
 
+/// The bytes of a model file.
+fn contents<'py>(py: Python<'py>, model: &ir::Model) -> PyResult<Bound<'py, PyBytes>> {
+    let segments = Work::default().run(py, |_| {
+        encode(model, &EncodeOptions::default())
+            .map_err(|error| Fault::limited("SaveError", error.limit(), error))
+    })?;
+    let length = usize::try_from(segments.len()).map_err(Fault::argument)?;
+    joined(py, segments.iter().map(|segment| &segment[..]), length)
+}
+
 /// Calls a function of the Python layer.
-fn interop<'py>(py: Python<'py>, function: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn interop<'py>(
+    py: Python<'py>,
+    function: &str,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     py.import("onnxkit._interop")?.call_method1(function, (object,))
 }
 
@@ -240,9 +269,9 @@ fn broken() -> Fault {
 impl Model {
     /// Makes a model with an empty graph.
     #[new]
-    #[pyo3(signature = (opset=None, ir_version=10))]
-    fn create(py: Python<'_>, opset: Option<i64>, ir_version: i64) -> PyResult<Self> {
-        let opset = opset.unwrap_or(21);
+    #[pyo3(signature = (opset=None, ir_version=Int(10)))]
+    fn create(py: Python<'_>, opset: Option<Int<i64>>, ir_version: Int<i64>) -> PyResult<Self> {
+        let (opset, ir_version) = (opset.map_or(21, |opset| opset.0), ir_version.0);
         parse(
             py,
             format!("<ir_version: {ir_version}, opset_import: [\"\": {opset}]> graph () => () {{}}"),
@@ -278,8 +307,8 @@ impl Model {
     /// A copy. It shares everything with this model until one of both is edited.
     #[pyo3(name = "clone")]
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let Snapshot { model, data, folder, findings, .. } = self.snapshot(py)?;
-        let mut copy = Self::shared(model, data, folder);
+        let Snapshot { model, data, findings, .. } = self.snapshot(py)?;
+        let mut copy = Self::shared(model, data);
         copy.inner.get_mut().unwrap_or_else(PoisonError::into_inner).findings = findings;
         Ok(copy)
     }
@@ -292,15 +321,26 @@ impl Model {
         self.copy(py)
     }
 
+    /// What another process needs to make the same model: its bytes, the folders of weights in other files and what tells these files from
+    /// others, and whether they are mapped.
+    fn _sent<'py>(&self, py: Python<'py>) -> PyResult<Sent<'py>> {
+        let Snapshot { model, data, .. } = self.snapshot(py)?;
+        let contents = contents(py, &model)?;
+        let mut stamps = BTreeMap::new();
+        model.for_each_tensor(|_, tensor| {
+            let Payload::External(entries) = tensor.payload() else { return };
+            let Ok(location) = entries.location() else { return };
+            if !stamps.contains_key(location) {
+                // What cannot be opened is refused there as well.
+                stamps.extend(data.stamp(location).map(|stamp| (location.to_owned(), stamp)));
+            }
+        });
+        Ok((contents, data.directories(), stamps, data.is_mapped()))
+    }
+
     /// The bytes of a model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let model = self.snapshot(py)?.model;
-        let segments = Work::default().run(py, |_| {
-            encode(&model, &EncodeOptions::default())
-                .map_err(|error| Fault::limited("SaveError", error.limit(), error))
-        })?;
-        let length = usize::try_from(segments.len()).map_err(Fault::argument)?;
-        joined(py, segments.iter().map(|segment| &segment[..]), length)
+        contents(py, &self.snapshot(py)?.model)
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -313,7 +353,7 @@ impl Model {
     fn to_text<'py>(
         &self,
         py: Python<'py>,
-        elide_above: Option<u64>,
+        elide_above: Option<Int<u64>>,
         full: bool,
         reference: bool,
     ) -> PyResult<Bound<'py, PyString>> {
@@ -324,7 +364,7 @@ impl Model {
                 (false, true) => PrintOptions::full(),
                 (false, false) => PrintOptions::default(),
             };
-            if let Some(bytes) = elide_above {
+            if let Some(Int(bytes)) = elide_above {
                 options = options.with_elide_above(bytes);
             }
             print_model(&model, &options)
@@ -342,16 +382,16 @@ impl Model {
     ///
     /// `weights` is `keep` (weights in other files come along in a file next to the model, if the model is saved elsewhere),
     /// `embed`, or `external` (tensors of at least `threshold` bytes are in files next to the model).
-    #[pyo3(signature = (path, *, weights="keep", threshold=1024, align=64, max_shard_bytes=None, form=None, **options))]
+    #[pyo3(signature = (path, *, weights="keep", threshold=Int(1024), align=Int(64), max_shard_bytes=None, form=None, **options))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn save(
         &self,
         py: Python<'_>,
         path: PathBuf,
         weights: &str,
-        threshold: u64,
-        align: u32,
-        max_shard_bytes: Option<u64>,
+        threshold: Int<u64>,
+        align: Int<u32>,
+        max_shard_bytes: Option<Int<u64>>,
         form: Option<&str>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u64> {
@@ -365,12 +405,12 @@ impl Model {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             std::fs::canonicalize(parent.unwrap_or(std::path::Path::new(".")))
         };
-        let here = snapshot.folder.as_ref().and_then(|folder| parent(&folder.join("model")).ok());
+        let here = snapshot.data.directories().into_iter().next();
         let is_elsewhere = here != parent(&path).ok();
-        let (bytes, notes) = work.run(py, |execution| {
+        let (bytes, notes) = work.run_watched(py, |execution, signals| {
             let mut files = Vec::new();
             let mut moved = 0;
-            let data = EndedData { data: Arc::clone(&snapshot.data), interrupt: execution.interrupt.clone() };
+            let data = snapshot.data(execution);
             let fault =
                 |error: &onnxkit::codec::ExternalizeError| Fault::limited("SaveError", error.limit(), error);
             let mut is_external = false;
@@ -381,24 +421,24 @@ impl Model {
                     execution.interrupt.check()?;
                     done.map_err(|error| fault(&error))?;
                 }
-                "external" => moved = threshold,
+                "external" => moved = threshold.0,
                 // What is in files elsewhere would not be found there.
-                "keep" if is_external && is_elsewhere => moved = threshold,
+                "keep" if is_external && is_elsewhere => moved = threshold.0,
                 _ => {}
             }
             if moved > 0 {
                 let stem = path.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
                 let options = ExternalizeOptions::new(format!("{stem}.data"))
                     .with_threshold_bytes(moved)
-                    .with_alignment(align)
+                    .with_alignment(align.0)
                     .with_keep_existing(false)
-                    .with_max_shard_bytes(max_shard_bytes);
+                    .with_max_shard_bytes(max_shard_bytes.map(|bytes| bytes.0));
                 let done = externalize(snapshot.editable(), &options, &data);
                 execution.interrupt.check()?;
                 files = done.map_err(|error| fault(&error))?.files;
             }
             execution.interrupt.check()?;
-            let notes = write(&path, form, &snapshot.model, &files, execution)?;
+            let notes = write(&path, form, &snapshot.model, &files, execution, signals)?;
             Ok((files.iter().map(onnxkit::codec::DataFile::len).sum(), notes))
         })?;
         warn(py, &path, &notes)?;
@@ -418,14 +458,14 @@ impl Model {
     }
 
     /// Imports a version of an operator set. Nodes stay as they are: `convert` changes them.
-    fn set_opset(&self, py: Python<'_>, domain: String, version: i64) -> PyResult<()> {
+    fn set_opset(&self, py: Python<'_>, domain: String, version: Int<i64>) -> PyResult<()> {
         self.write(py, |model| {
             let symbol = model.intern(&domain);
             let mut info = model.info_mut();
             let known = info.opset_imports.iter_mut().find(|import| import.domain() == symbol);
             match known {
-                Some(import) => import.set_version(version),
-                None => info.opset_imports.push(ir::OpsetImport::new(symbol, version)),
+                Some(import) => import.set_version(version.0),
+                None => info.opset_imports.push(ir::OpsetImport::new(symbol, version.0)),
             }
             Ok(())
         })
@@ -438,9 +478,9 @@ impl Model {
     }
 
     #[setter]
-    fn set_ir_version(&self, py: Python<'_>, version: i64) -> PyResult<()> {
+    fn set_ir_version(&self, py: Python<'_>, version: Int<i64>) -> PyResult<()> {
         self.write(py, |model| {
-            model.info_mut().ir_version = version;
+            model.info_mut().ir_version = version.0;
             Ok(())
         })
     }
@@ -545,10 +585,10 @@ impl Model {
         Work::default().run(py, |execution| table::weights(&model, &execution.interrupt))
     }
 
-    /// The folder of the files with external weights.
+    /// The folder of the files with external weights, without symbolic links.
     #[getter]
     fn folder(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {
-        self.read(py, |inner| Ok(inner.folder.clone()))
+        self.read(py, |inner| Ok(inner.data.directories().into_iter().next()))
     }
 
     /// Reads the weights that are in other files into the model.
@@ -556,7 +596,7 @@ impl Model {
     fn embed_weights(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let mut snapshot = self.snapshot(py)?;
         Work::of(options)?.run(py, |execution| {
-            let data = EndedData { data: Arc::clone(&snapshot.data), interrupt: execution.interrupt.clone() };
+            let data = snapshot.data(execution);
             let done = inline(snapshot.editable(), &InlineDataOptions::default(), &data);
             execution.interrupt.check()?;
             done.map(drop).map_err(|error| Fault::limited("LoadError", error.limit(), error))

@@ -12,6 +12,7 @@ use crate::fault::{Fault, Outcome};
 use crate::graph::{Graph, all_or_nothing, operand, operands};
 use crate::lists::pairs_of_texts;
 use crate::model::{Inner, Model};
+use crate::number::Int;
 use crate::value::Value;
 
 /// A node of a graph. The handle stays valid when the model is edited, until the node is erased.
@@ -269,10 +270,10 @@ impl Node {
     fn replace_input_with(
         &self,
         py: Python<'_>,
-        index: usize,
+        index: Int<usize>,
         value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let value = value.map(|value| operand(&self.model, value)).transpose()?;
+        let (index, value) = (index.0, value.map(|value| operand(&self.model, value)).transpose()?);
         self.write(py, |model| {
             if value.is_some_and(|value| model.get_value(value).is_none()) {
                 return Err(Fault::stale("value"));

@@ -3,8 +3,10 @@
 //! A pass in Python sees a copy of the model, whose keys are those of the model itself, and describes patches. They are
 //! made and proved one by one when its function returns, so that no borrowed state reaches Python.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use onnxkit::codec::FileSource;
 use onnxkit::compose::{TARGETS, Target};
 use onnxkit::ir::{self, AttrValue, Attribute, EditError, NodeId, Position, ValueId};
 use onnxkit::pass::passes::Report;
@@ -13,7 +15,7 @@ use onnxkit::pass::{
 };
 use onnxkit::rewrite::{IdiomSet, RuleSet, fused_simplification, simplification};
 use onnxkit::schema::Registry;
-use onnxkit::types::tensor::{DataSource, Tensor as Elements};
+use onnxkit::types::tensor::Tensor as Elements;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde_json::{Value as Json, json};
@@ -25,6 +27,7 @@ use crate::graph::operand;
 use crate::json::{listed, to_py};
 use crate::model::Model;
 use crate::node::{Node, node_of};
+use crate::number::{Int, number};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use crate::work::Work;
@@ -60,6 +63,16 @@ impl Rules {
 
     fn __len__(&self) -> usize {
         self.0.len()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().text() == self.text())
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.text().hash(&mut hasher);
+        hasher.finish()
     }
 
     fn __repr__(&self) -> String {
@@ -112,7 +125,7 @@ fn step_of(model: &Py<Model>, step: &Bound<'_, PyAny>) -> PyResult<Step> {
         "shape" => Ok(Step::Shape(operand(model, &step.get_item(1)?)?)),
         "content" => Ok(Step::Content(operand(model, &step.get_item(1)?)?)),
         _ => {
-            let (op, domain, outputs): (String, String, usize) =
+            let (op, domain, outputs): (String, String, Int<usize>) =
                 (step.get_item(1)?.extract()?, step.get_item(2)?.extract()?, step.get_item(5)?.extract()?);
             let mut inputs = Vec::new();
             for input in step.get_item(3)?.try_iter()? {
@@ -129,7 +142,7 @@ fn step_of(model: &Py<Model>, step: &Bound<'_, PyAny>) -> PyResult<Step> {
                 let kind = version.and_then(|version| attr::attribute_kind(&domain, &op, version, &name));
                 attributes.push((name, attr::of_py(model, &value, kind)?));
             }
-            Ok(Step::Node { op, domain, inputs, attributes, outputs })
+            Ok(Step::Node { op, domain, inputs, attributes, outputs: outputs.0 })
         }
     }
 }
@@ -272,7 +285,7 @@ fn python_pass(
     name: String,
     class: Exactness,
     function: Py<PyAny>,
-    data: Arc<dyn DataSource>,
+    data: Arc<FileSource>,
     raised: Raised,
 ) -> Pass {
     Pass::new(name.clone(), "a pass in Python", class, move |cx| {
@@ -282,7 +295,7 @@ fn python_pass(
         }
         let model = cx.model().clone();
         let plans = Python::attach(|py| -> PyResult<Vec<Plan>> {
-            let model = Py::new(py, Model::new(model, Arc::clone(&data), None))?;
+            let model = Py::new(py, Model::new(model, Arc::clone(&data)))?;
             let patches = function.call1(py, (model.clone_ref(py),))?;
             let plans = patches.bind(py).try_iter()?.map(|patch| plan_of(&model, &patch?));
             plans.collect()
@@ -344,12 +357,12 @@ fn run<'py>(
             }
             resized(&mut snapshot, &changes, execution)?;
         }
-        let data = Arc::clone(&snapshot.data);
+        let data = snapshot.data(execution);
         let options = PassOptions::default()
             .with_class(request.class)
             .with_level(if request.prove { Level::Model } else { Level::Types })
             .with_untested(request.untested)
-            .with_data(&*data)
+            .with_data(&data)
             .with_idioms(request.idioms.as_ref().map(|idioms| idioms as &dyn Idioms))
             .with_execution(execution.clone());
         Ok(pipeline.run(snapshot.editable(), &options))
@@ -358,8 +371,9 @@ fn run<'py>(
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
+    let done = described(py, &done, before, after)?;
     model.get().adopt(py, snapshot)?;
-    described(py, &done, before, after)
+    Ok(done)
 }
 
 fn described<'py>(
@@ -464,7 +478,7 @@ pub(crate) fn simplify<'py>(
     let pipeline = pipeline.map_err(defect)?;
     let mut given = Vec::new();
     for (name, size) in sizes {
-        let size = match size.extract::<i64>() {
+        let size = match number(&size)?.extract::<i64>() {
             Ok(number) => json!(number),
             Err(_) => json!(size.extract::<String>()?),
         };
@@ -490,7 +504,7 @@ pub(crate) fn run_passes<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let raised = Raised::default();
-    let data = model.get().snapshot(py)?.data;
+    let data = model.get().snapshot(py)?.kept_data();
     let mut chosen = Vec::new();
     for (index, pass) in passes.iter().enumerate() {
         chosen.push(if let Ok(rules) = pass.cast::<Rules>() {

@@ -24,6 +24,7 @@ use crate::fault::{Fault, Outcome};
 use crate::formats::{denoted, nodes_of, placed, registry_for};
 use crate::json::to_py;
 use crate::model::{Model, Snapshot};
+use crate::number::{Float, Int};
 use crate::run::{known_threads, values_of};
 use crate::work::Work;
 
@@ -34,24 +35,24 @@ struct Settings {
     /// `static`, `dynamic` or `weights`.
     kind: String,
     per_channel: bool,
-    block: Option<usize>,
+    block: Option<Int<usize>>,
     symmetric: bool,
-    budget: Option<f64>,
+    budget: Option<Float>,
     measure: bool,
     losses: bool,
     keep_biases: bool,
     operators: bool,
     target: String,
     method: String,
-    percentile: f64,
-    threads: usize,
+    percentile: Float,
+    threads: Int<usize>,
 }
 
 impl Settings {
     fn method(&self) -> Outcome<Method> {
         Ok(match self.method.as_str() {
             "minmax" => Method::MinMax,
-            "percentile" => Method::Percentile(self.percentile),
+            "percentile" => Method::Percentile(self.percentile.0),
             "entropy" => Method::Entropy,
             "mse" => Method::Mse,
             other => {
@@ -195,7 +196,7 @@ pub(crate) fn quantize<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, Model>)> {
     let mut snapshot = model.get().snapshot(py)?;
     let settings: Settings = settings.extract()?;
-    let threads = known_threads(settings.threads)?;
+    let threads = known_threads(settings.threads.0)?;
     let request = Request {
         to: quantized_type(to)?,
         weights: weight_type.map(quantized_type).transpose()?,
@@ -210,10 +211,10 @@ pub(crate) fn quantize<'py>(
     let except = denoted(&model.clone().unbind(), except_)?.unwrap_or_default();
     let done = Work::of(options)?.run_on(py, threads, |execution| {
         let except = nodes_of(&snapshot, &except, execution)?;
-        let (before, data) = (Arc::clone(&snapshot.model), Arc::clone(&snapshot.data));
+        let (before, data) = (Arc::clone(&snapshot.model), snapshot.data(execution));
         let registry = registry_for(&before, execution)?;
         let around =
-            Surroundings { before: &before, except: &except, registry: &registry, data: &*data, execution };
+            Surroundings { before: &before, except: &except, registry: &registry, data: &data, execution };
         let done = quantized(&mut snapshot, &request, &around);
         execution.interrupt.check()?;
         done
@@ -243,7 +244,7 @@ fn quantized(snapshot: &mut Snapshot, request: &Request, around: &Surroundings<'
         .with_registry(around.registry)
         .with_data(around.data)
         .with_execution(around.execution.clone())
-        .with_threads(request.settings.threads);
+        .with_threads(request.settings.threads.0);
     let count = match &request.inputs {
         Inputs::Generated(count) => *count,
         _ => 1,
@@ -286,13 +287,13 @@ fn quantize_statically(
         .with_registry(around.registry)
         .with_data(around.data)
         .with_execution(around.execution.clone())
-        .with_threads(settings.threads);
+        .with_threads(settings.threads.0);
     let has_inputs = !matches!(request.inputs, Inputs::None);
     let calibration = Calibration::default()
         .with_ranges(request.ranges.clone())
         .with_samples(has_inputs.then_some(samples))
         .with_method(settings.method()?)
-        .with_budget(settings.budget)
+        .with_budget(settings.budget.map(|budget| budget.0))
         .with_keep_biases(settings.keep_biases)
         .with_operators(settings.operators)
         .with_measure(settings.measure)
@@ -343,7 +344,7 @@ fn quantize_only_weights(
         (report.weights, report.stay) = (done.weights, done.stay);
     } else if settings.operators {
         let options = BlockOptions::default()
-            .with_block(settings.block.unwrap_or(32))
+            .with_block(settings.block.map_or(32, |block| block.0))
             .with_symmetric(settings.symmetric)
             .with_except(around.except)
             .with_registry(around.registry)
@@ -353,14 +354,14 @@ fn quantize_only_weights(
     } else {
         let granularity = match (settings.per_channel, settings.block) {
             (true, _) => Granularity::Channel,
-            (false, Some(size)) => Granularity::Block(size),
+            (false, Some(size)) => Granularity::Block(size.0),
             (false, None) => Granularity::Tensor,
         };
         let options = WeightOptions::default()
             .with_granularity(granularity)
             .with_symmetric(settings.symmetric)
             .with_except(around.except)
-            .with_budget(settings.budget)
+            .with_budget(settings.budget.map(|budget| budget.0))
             .with_samples(Some(samples))
             .with_registry(around.registry)
             .with_data(around.data)

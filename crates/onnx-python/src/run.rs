@@ -16,6 +16,7 @@ use serde_json::{Value as Json, json};
 use crate::fault::{Fault, Outcome, finding};
 use crate::json::to_py;
 use crate::model::{Model, Snapshot};
+use crate::number::Int;
 use crate::tensor::Tensor;
 use crate::work::Work;
 
@@ -140,12 +141,13 @@ impl Observer for Seen<'_> {
 #[pymethods]
 impl Evaluator {
     #[new]
-    #[pyo3(signature = (model, threads=1))]
-    fn new(py: Python<'_>, model: &Bound<'_, Model>, threads: usize) -> PyResult<Self> {
-        let threads = known_threads(threads)?;
+    #[pyo3(signature = (model, threads=Int(1)))]
+    fn new(py: Python<'_>, model: &Bound<'_, Model>, threads: Int<usize>) -> PyResult<Self> {
+        let threads = known_threads(threads.0)?;
         let snapshot = model.get().snapshot(py)?;
-        Work::default().run(py, |_| {
-            let options = EvalOptions::default().with_data(&*snapshot.data);
+        Work::default().run(py, |execution| {
+            let data = snapshot.data(execution);
+            let options = EvalOptions::default().with_data(&data);
             Run::new(&snapshot.model, &options).map(drop).map_err(|error| failed(&error))
         })?;
         Ok(Self { snapshot, threads })
@@ -153,8 +155,9 @@ impl Evaluator {
 
     /// The nodes that no kernel computes, as messages: a run that reaches one of them fails.
     fn without_kernel(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Work::default().run(py, |_| {
-            let options = EvalOptions::default().with_data(&*self.snapshot.data);
+        Work::default().run(py, |execution| {
+            let data = self.snapshot.data(execution);
+            let options = EvalOptions::default().with_data(&data);
             let run = Run::new(&self.snapshot.model, &options).map_err(|error| failed(&error))?;
             Ok(run.without_kernel().map(|(_, message)| message).collect())
         })
@@ -192,8 +195,9 @@ impl Evaluator {
         }
         let seen = Seen { model, wanted: inner.iter().copied().collect(), found: Mutex::default() };
         let results = Work::of(options)?.run_on(py, self.threads, |execution| {
+            let data = self.snapshot.data(execution);
             let mut options = EvalOptions::default()
-                .with_data(&*self.snapshot.data)
+                .with_data(&data)
                 .with_threads(self.threads)
                 .with_execution(execution.clone());
             if !inner.is_empty() {
@@ -229,12 +233,12 @@ pub(crate) fn inputs<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
     sizes: Vec<(String, i64)>,
-    seed: u64,
+    seed: Int<u64>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let snapshot = model.get().snapshot(py)?;
     let found = Work::of(options)?.run(py, |execution| {
-        made(&snapshot.model, &*snapshot.data, &sizes, &[], &execution.clone().with_seed(seed))
+        made(&snapshot.model, &snapshot.data(execution), &sizes, &[], &execution.clone().with_seed(seed.0))
     })?;
     let dict = PyDict::new(py);
     for (name, value) in &found.values {
@@ -268,7 +272,7 @@ pub(crate) fn compare<'py>(
     b: &Bound<'py, Model>,
     inputs: Option<&Bound<'py, PyDict>>,
     sizes: Vec<(String, i64)>,
-    seeds: u64,
+    seeds: Int<u64>,
     rtol: Option<f64>,
     atol: Option<f64>,
     inner: bool,
@@ -278,6 +282,7 @@ pub(crate) fn compare<'py>(
     let given = inputs.map(|inputs| values_of(inputs, &a.model)).transpose()?.unwrap_or_default();
     let is_complete = given.len() >= a.model.graph(a.model.main_graph()).inputs().len();
     let runs = Work::of(options)?.run(py, |execution| {
+        let (data_of_a, data_of_b) = (a.data(execution), b.data(execution));
         let tolerances = Tolerances::default().with_rtol(rtol).with_atol(atol);
         let compared = CompareOptions::default().with_tolerances(tolerances).with_inner(inner);
         let given: Vec<(&str, Value)> =
@@ -286,13 +291,13 @@ pub(crate) fn compare<'py>(
         // The sizes of the first run: those of another seed can contradict what the model does not declare, such as that a mask
         // covers the past and the new tokens.
         let mut first: Option<Vec<(String, i64)>> = None;
-        for seed in 0..if is_complete { 1 } else { seeds } {
+        for seed in 0..if is_complete { 1 } else { seeds.0 } {
             execution.interrupt.check()?;
             let execution = execution.clone().with_seed(seed);
-            let options_a = EvalOptions::default().with_execution(execution.clone()).with_data(&*a.data);
-            let options_b = EvalOptions::default().with_execution(execution.clone()).with_data(&*b.data);
+            let options_a = EvalOptions::default().with_execution(execution.clone()).with_data(&data_of_a);
+            let options_b = EvalOptions::default().with_execution(execution.clone()).with_data(&data_of_b);
             let run = |sizes: &[(String, i64)]| -> Result<_, Fault> {
-                let feeds = made(&a.model, &*a.data, sizes, &given, &execution)?;
+                let feeds = made(&a.model, &data_of_a, sizes, &given, &execution)?;
                 let found = compare_models(
                     (&a.model, &options_a),
                     (&b.model, &options_b),

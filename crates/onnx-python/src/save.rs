@@ -14,6 +14,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use crate::fault::{Fault, Outcome};
+use crate::work::Signals;
 
 /// A form in which a model is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,13 +63,17 @@ pub(crate) fn write(
     model: &ir::Model,
     files: &[DataFile],
     execution: &Execution,
+    signals: &Signals<'_>,
 ) -> Outcome<Vec<String>> {
     let (mut notes, mut failure) = (Vec::new(), None);
     let temporaries = Temporaries::default().ended_by(execution.interrupt.clone());
     let options = WriteOptions::default().with_temporaries(temporaries);
     let saved = save_as(path, model, files, &options, &mut |model, out| {
         notes.clear();
-        contents(form, model, execution, out, &mut notes).map_err(|error| match error {
+        let written = contents(form, model, execution, out, &mut notes);
+        // What is left is to bring the file to disk and to rename it, before which the interrupt is checked.
+        signals.look_at_next_check();
+        written.map_err(|error| match error {
             Failed::Io(error) => error,
             Failed::Fault(fault) => {
                 failure = Some(fault);
@@ -76,10 +81,13 @@ pub(crate) fn write(
             }
         })
     });
-    execution.interrupt.check()?;
-    match failure {
-        Some(fault) => Err(fault),
-        None => saved.map(|()| notes).map_err(|error| Fault::new("SaveError", error.to_string())),
+    match (saved, failure) {
+        // Whatever ends the work after that has come too late.
+        (Ok(()), _) => Ok(notes),
+        (Err(error), failure) => {
+            execution.interrupt.check()?;
+            Err(failure.unwrap_or_else(|| Fault::new("SaveError", error.to_string())))
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Questions about all nodes or all weights, whose answers are columns.
 
+use std::collections::{BTreeMap, HashMap};
+
 use onnxkit::ir::{self, GraphId};
 use onnxkit::types::Interrupt;
 use onnxkit::types::tensor::Tensor as Elements;
@@ -10,6 +12,8 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use crate::arrow::{Column, Columns, stream_of};
 use crate::fault::{Fault, Outcome};
 use crate::lists::list_of;
+use crate::model::interop;
+use crate::number::number;
 
 /// Rows of named columns. Packages for tables read it through the C stream interface of Arrow.
 #[pyclass(frozen, module = "onnxkit")]
@@ -18,40 +22,66 @@ pub(crate) struct Table {
     rows: usize,
 }
 
-/// The elements of a column of Python, which are of one kind or `None`.
-fn column_of(list: &Bound<'_, PyAny>) -> PyResult<Column> {
+/// The elements of a column of Python, of the type that is named, or that all of them have which are not `None`.
+fn column_of(list: &Bound<'_, PyAny>, ty: Option<&str>) -> PyResult<Column> {
     if list.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("a column is a list, not a text"));
     }
-    let mut items: Vec<Bound<'_, PyAny>> = list.try_iter()?.collect::<PyResult<_>>()?;
-    let first = items.iter().find(|item| !item.is_none());
-    let Some(first) = first else { return Ok(Column::Texts(vec![None; items.len()])) };
-    if first.is_instance_of::<PyBool>() {
-        return Ok(Column::Flags(list.extract()?));
+    let items: Vec<Bound<'_, PyAny>> = list.try_iter()?.collect::<PyResult<_>>()?;
+    let numbers = || items.iter().filter(|item| !item.is_none()).try_for_each(|item| number(item).map(drop));
+    Ok(match ty.unwrap_or_else(|| type_of(&items)) {
+        "bool" => Column::Flags(list.extract()?),
+        "int64" => {
+            numbers()?;
+            Column::Integers(list.extract()?)
+        }
+        "float64" => {
+            numbers()?;
+            Column::Numbers(list.extract()?)
+        }
+        "string" => {
+            let text = |item: &Bound<'_, PyAny>| {
+                if item.is_none() {
+                    return Ok(None);
+                }
+                Ok::<_, PyErr>(Some(item.cast::<PyString>()?.to_str()?.to_owned()))
+            };
+            Column::Texts(items.iter().map(text).collect::<PyResult<_>>()?)
+        }
+        "list<int64>" => Column::IntegerLists(list.extract()?),
+        "list<string>" => Column::TextLists(list.extract()?),
+        other => {
+            let known = "bool, int64, float64, string, list<int64> or list<string>";
+            let message = format!("`types`: a column has no elements of `{other}`; write {known}");
+            return Err(Fault::argument(message).into());
+        }
+    })
+}
+
+/// The type of elements of one kind.
+fn type_of(items: &[Bound<'_, PyAny>]) -> &'static str {
+    let Some(first) = items.iter().find(|item| !item.is_none()) else { return "string" };
+    match () {
+        () if first.is_instance_of::<PyBool>() => "bool",
+        () if items.iter().any(|item| item.is_instance_of::<PyFloat>()) => "float64",
+        () if first.is_instance_of::<PyInt>() => "int64",
+        () if first.is_instance_of::<PyString>() => "string",
+        () => {
+            let is_integers =
+                |item: &Bound<'_, PyAny>| item.get_item(0).is_ok_and(|first| first.is_instance_of::<PyInt>());
+            if items.iter().any(is_integers) { "list<int64>" } else { "list<string>" }
+        }
     }
-    if items.iter().any(|item| item.is_instance_of::<PyFloat>()) {
-        return Ok(Column::Numbers(list.extract()?));
-    }
-    if first.is_instance_of::<PyInt>() {
-        return Ok(Column::Integers(list.extract()?));
-    }
-    if first.is_instance_of::<PyString>() {
-        let text = |item: Bound<'_, PyAny>| {
-            if item.is_none() {
-                return Ok(None);
-            }
-            Ok::<_, PyErr>(Some(item.cast::<PyString>()?.to_str()?.to_owned()))
-        };
-        return Ok(Column::Texts(items.drain(..).map(text).collect::<PyResult<_>>()?));
-    }
-    Ok(Column::TextLists(list.extract()?))
 }
 
 #[pymethods]
 impl Table {
-    /// Makes a table of lists by name, all of the same length.
+    /// Makes a table of lists by name, all of the same length. `types` are those of columns, by name, as `types` of a table has them; by
+    /// default, the elements say it.
     #[new]
-    fn new(columns: &Bound<'_, PyDict>) -> PyResult<Self> {
+    #[pyo3(signature = (columns, types=None))]
+    fn new(columns: &Bound<'_, PyDict>, types: Option<HashMap<String, String>>) -> PyResult<Self> {
+        let mut types = types.unwrap_or_default();
         let mut found = Columns::new();
         let mut rows = None;
         for (name, list) in columns {
@@ -62,7 +92,12 @@ impl Table {
                 ))
                 .into());
             }
-            found.push((name.extract()?, column_of(&list)?));
+            let name: String = name.extract()?;
+            let column = column_of(&list, types.remove(&name).as_deref())?;
+            found.push((name, column));
+        }
+        if let Some(name) = types.keys().next() {
+            return Err(Fault::argument(format!("`types`: the table has no column `{name}`")).into());
         }
         Ok(Self { columns: found, rows: rows.unwrap_or_default() })
     }
@@ -71,6 +106,12 @@ impl Table {
     #[getter]
     fn column_names(&self) -> Vec<&str> {
         self.columns.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The types of the columns, by name, as Arrow names them: `bool`, `int64`, `float64`, `string`, `list<int64>` or `list<string>`.
+    #[getter]
+    fn types(&self) -> BTreeMap<&str, &'static str> {
+        self.columns.iter().map(|(name, column)| (name.as_str(), column.type_name())).collect()
     }
 
     /// The columns as lists, by name.
@@ -100,6 +141,14 @@ impl Table {
         // A producer may ignore the schema that a consumer would prefer.
         let _ = requested_schema;
         stream_of(py, self.columns.clone(), self.rows)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| self.columns == other.get().columns)
+    }
+
+    fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        interop(slf.py(), "table_to_html", &slf)
     }
 
     fn __len__(&self) -> usize {

@@ -12,9 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::buffer::{Layout, bytes_of, export, joined};
-use crate::data::of_one_call;
+use crate::data::{EndedData, of_one_call};
 use crate::dtype::DType;
-use crate::fault::{Fault, Outcome};
+use crate::fault::Fault;
 use crate::json::to_py;
 use crate::lists::list_of;
 use crate::work::Work;
@@ -61,46 +61,52 @@ impl Tensor {
         if dtype.is_none()
             && let Ok(tensor) = array.cast::<Self>()
         {
-            let tensor = tensor.get();
-            return Ok(tensor.embedded()?);
+            return tensor.get().embedded(array.py());
         }
         packed(array, dtype, None)
     }
 
     /// The tensor with its elements, which another model can hold.
-    fn embedded(&self) -> Outcome<tensor::Tensor> {
+    fn embedded(&self, py: Python<'_>) -> PyResult<tensor::Tensor> {
         if !self.tensor.is_external() {
             return Ok(self.tensor.clone());
         }
-        let bytes = self.bytes()?;
+        let bytes = self.bytes(py)?;
         let made = tensor::Tensor::from_raw(self.tensor.elem(), self.tensor.dims().iter().copied(), bytes);
-        made.map_err(Fault::argument)
+        Ok(made.map_err(Fault::argument)?)
     }
 
     /// The element type, if it is one: a file can have other numbers.
-    fn element_type(&self) -> Outcome<ElemType> {
+    fn element_type(&self, py: Python<'_>) -> PyResult<ElemType> {
         let elem = self.tensor.elem();
         if elem != ElemType::String && elem.bits().is_none() {
-            self.bytes()?;
+            self.bytes(py)?;
         }
         Ok(elem)
     }
 
-    /// The source of the elements.
-    fn data(&self) -> Arc<dyn DataSource> {
-        of_one_call(&self.data)
+    /// Reads elements without the lock; signals are looked for while those of a file are copied.
+    fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&EndedData) -> Result<T, tensor::TensorError> + Send,
+    ) -> PyResult<T> {
+        Work::default().run(py, |execution| {
+            let data = EndedData::new(of_one_call(&self.data), execution);
+            read(&data).map_err(|error| Fault::limited("LoadError", error.limit(), error))
+        })
     }
 
-    fn bytes(&self) -> Outcome<Bytes> {
-        self.tensor.bytes(&*self.data()).map_err(|error| Fault::limited("LoadError", error.limit(), error))
+    fn bytes(&self, py: Python<'_>) -> PyResult<Bytes> {
+        self.read(py, |data| self.tensor.bytes(data))
     }
 
     /// The elements in memory, and their layout.
-    fn exported(&self) -> Outcome<&(Bytes, Layout)> {
+    fn exported(&self, py: Python<'_>) -> PyResult<&(Bytes, Layout)> {
         if let Some(known) = self.exported.get() {
             return Ok(known);
         }
-        let bytes = self.bytes()?;
+        let bytes = self.bytes(py)?;
         let elem = self.tensor.elem();
         let (format, item, shape) = match (format(elem), elem.bits()) {
             (Some(format), Some(bits)) => {
@@ -152,7 +158,7 @@ impl Tensor {
         name: Option<String>,
     ) -> PyResult<Self> {
         let mut tensor = match values.cast::<Self>() {
-            Ok(tensor) if dtype.is_none() && shape.is_none() => tensor.get().embedded()?,
+            Ok(tensor) if dtype.is_none() && shape.is_none() => tensor.get().embedded(values.py())?,
             _ => packed(values, dtype, shape)?,
         };
         if let Some(name) = name {
@@ -199,35 +205,34 @@ impl Tensor {
 
     /// The bytes of the elements, as a model file has them.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = Work::default().run(py, |_| self.bytes())?;
+        let bytes = self.bytes(py)?;
         joined(py, std::iter::once(&*bytes), bytes.len())
     }
 
     /// The elements as a list of numbers or strings, in the order of the memory.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let fault = |error: tensor::TensorError| Fault::limited("LoadError", error.limit(), error);
-        let elem = self.element_type()?;
+        let elem = self.element_type(py)?;
         if elem == ElemType::String {
-            let strings = self.tensor.strings().map_err(fault)?;
+            let strings = self.tensor.strings();
+            let strings = strings.map_err(|error| Fault::limited("LoadError", error.limit(), error))?;
             let strings: Result<Vec<&str>, _> = strings.collect();
             return Ok(list_of(py, strings.map_err(Fault::argument)?)?.into_any());
         }
         // What is in another file is read without the lock; the elements follow one by one.
         if elem.is_float() {
-            let numbers = Work::default().run(py, |_| self.tensor.iter_f64(&*self.data()).map_err(fault))?;
+            let numbers = self.read(py, |data| self.tensor.iter_f64(data))?;
             return Ok(list_of(py, numbers)?.into_any());
         }
         if elem == ElemType::Bool {
-            let bytes = Work::default().run(py, |_| self.bytes())?;
+            let bytes = self.bytes(py)?;
             return Ok(list_of(py, bytes.iter().map(|&byte| byte != 0))?.into_any());
         }
         if elem == ElemType::Uint64 {
-            let numbers = Work::default()
-                .run(py, |_| self.tensor.view::<u64>(&*self.data()).map(|view| view.iter()).map_err(fault))?;
+            let numbers = self.read(py, |data| self.tensor.view::<u64>(data).map(|view| view.iter()))?;
             return Ok(list_of(py, numbers)?.into_any());
         }
         if elem.is_integer() {
-            let numbers = Work::default().run(py, |_| self.tensor.iter_i64(&*self.data()).map_err(fault))?;
+            let numbers = self.read(py, |data| self.tensor.iter_i64(data))?;
             return Ok(list_of(py, numbers)?.into_any());
         }
         self.numpy(py)?.call_method0("ravel")?.call_method0("tolist")
@@ -236,7 +241,7 @@ impl Tensor {
     /// The elements as an array of NumPy, which shares their memory.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let shape = pyo3::types::PyTuple::new(py, self.tensor.dims())?;
-        let elem = self.element_type()?;
+        let elem = self.element_type(py)?;
         let arrays = py.import("onnxkit._arrays")?;
         if elem == ElemType::String {
             return arrays.call_method1("string_array", (self.tolist(py)?, shape));
@@ -299,7 +304,7 @@ impl Tensor {
             return Err(pyo3::exceptions::PyBufferError::new_err(message));
         }
         let owner = slf.clone().into_any();
-        let (bytes, layout) = slf.get().exported()?;
+        let (bytes, layout) = slf.get().exported(slf.py())?;
         // SAFETY: The bytes and the layout are in the object, which is frozen and sets them once.
         unsafe { export(owner, view, flags, bytes, layout) }
     }
@@ -323,7 +328,8 @@ impl Tensor {
     /// The least, the greatest and the mean number, and counts of zeros, infinities and `nan`.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = Work::default().run(py, |execution| {
-            onnxkit::eval::Statistics::read(&self.tensor, &*self.data(), &execution.interrupt)
+            let data = EndedData::new(of_one_call(&self.data), execution);
+            onnxkit::eval::Statistics::read(&self.tensor, &data, &execution.interrupt)
                 .map_err(|error| Fault::limited("RunError", error.limit(), error))
         })?;
         let number = |extremum: Option<onnxkit::eval::Extremum>| extremum.map(|number| number.to_f64());

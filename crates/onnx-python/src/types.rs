@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::fault::{Fault, Outcome};
+use crate::number::number;
 
 /// A size: a number, an expression, or unknown.
 pub(crate) enum DimText {
@@ -85,7 +86,7 @@ pub(crate) fn dims_of_py(shape: &Bound<'_, PyAny>) -> PyResult<Vec<DimText>> {
         let dim = dim?;
         dims.push(if dim.is_none() {
             DimText::Unknown
-        } else if let Ok(size) = dim.extract::<i64>() {
+        } else if let Ok(size) = number(&dim)?.extract::<i64>() {
             if size < 0 {
                 return Err(Fault::argument(format!("the size {size} is negative")).into());
             }

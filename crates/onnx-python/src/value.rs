@@ -158,7 +158,7 @@ impl Value {
             let of_node = || inner.model.node(value.producer()?).constant_tensor();
             let tensor = tensor.or_else(of_node);
             let tensor = tensor.or_else(|| value.initializer()?.dense().cloned());
-            Ok(tensor.map(|tensor| Tensor::new(tensor, Arc::clone(&inner.data))))
+            Ok(tensor.map(|tensor| Tensor::new(tensor, inner.data.clone())))
         })
     }
 

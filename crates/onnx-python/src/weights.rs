@@ -1,9 +1,10 @@
 //! The elements of weights: removed, generated, and taken from files and other models.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use onnxkit::codec::file::read;
+use onnxkit::codec::file::read_until;
 use onnxkit::codec::{Content, sniff};
 use onnxkit::compose::safetensors::{Safetensors, SafetensorsError, parse, parse_index};
 use onnxkit::compose::weights::{
@@ -17,10 +18,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 
+use crate::data::EndedData;
 use crate::fault::{Fault, Outcome};
 use crate::json::to_py;
 use crate::load::{load_fault, read_mode};
 use crate::model::{Model, Snapshot};
+use crate::number::Int;
 use crate::work::Work;
 
 /// Removes the elements of weights.
@@ -28,15 +31,15 @@ use crate::work::Work;
 pub(crate) fn strip_weights<'py>(
     py: Python<'py>,
     model: &Bound<'py, Model>,
-    seed: u64,
-    min_elements: u64,
+    seed: Int<u64>,
+    min_elements: Int<u64>,
     everything: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut snapshot = model.get().snapshot(py)?;
     let done = Work::default().run(py, |execution| {
         let options = StripOptions::default()
-            .with_seed(seed)
-            .with_min_elements(min_elements)
+            .with_seed(seed.0)
+            .with_min_elements(min_elements.0)
             .with_everything(everything);
         let done = strip(snapshot.editable(), &options, &|_| execution.interrupt.check().is_ok());
         execution.interrupt.check()?;
@@ -45,8 +48,9 @@ pub(crate) fn strip_weights<'py>(
             "kept": done.kept, "kept_bytes": done.kept_bytes,
         }))
     })?;
+    let done = to_py(py, &done)?;
     model.get().adopt(py, snapshot)?;
-    to_py(py, &done)
+    Ok(done)
 }
 
 /// What weights are taken from.
@@ -82,7 +86,9 @@ pub(crate) fn import_weights(
                 let count = restore(model, seed, execution).map_err(|error| fault(&error, None))?;
                 return Ok((count, stripped_names(model)));
             }
-            Some(From::Model(other)) => of_model(model, &other.model, &*other.data, None, execution)?,
+            Some(From::Model(other)) => {
+                of_model(model, &other.model, &other.data(execution), None, execution)?
+            }
             Some(From::File(path)) => of_file(model, path, mapped, execution)?,
         };
         let count = replace(model, found).map_err(|error| fault(&error, None))?;
@@ -121,7 +127,11 @@ fn of_file(
     let fault =
         |error: &dyn std::fmt::Display| Fault::new("LoadError", format!("{}: {error}", path.display()));
     // The error of reading begins with the path.
-    let bytes = read(path, read_mode(mapped)).map_err(|error| Fault::new("LoadError", error.to_string()))?;
+    let read = |path: &Path| {
+        read_until(path, read_mode(mapped), &execution.interrupt)
+            .map_err(|error| Fault::new("LoadError", error.to_string()))
+    };
+    let bytes = read(path)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json");
     let index = is_json.then(|| parse_index(&bytes));
     if let Some(Ok(index)) = index {
@@ -129,9 +139,7 @@ fn of_file(
         for name in index.file_names() {
             execution.interrupt.check()?;
             let shard = folder.join(name);
-            let bytes = read(&shard, read_mode(mapped));
-            let bytes = bytes.map_err(|error| Fault::new("LoadError", error.to_string()))?;
-            let file = safetensors(&bytes, &shard, execution)?;
+            let file = safetensors(&read(&shard)?, &shard, execution)?;
             index.check(name, &file).map_err(|error| fault(&error))?;
             found.extend(tensors(&file, &shard)?);
         }
@@ -146,7 +154,8 @@ fn of_file(
             Some(Err(reason)) => fault(&reason),
             _ => load_fault(&error, &path.display().to_string()),
         })?;
-        return of_model(target, &loaded.model, &loaded.data, Some(path), execution);
+        let data = EndedData::new(Arc::new(loaded.data), execution);
+        return of_model(target, &loaded.model, &data, Some(path), execution);
     }
     tensors(&safetensors(&bytes, path, execution)?, path)
 }

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use onnxkit::types::{Execution, Interrupt, LIMITS, Limits, Step};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyMapping};
+use pyo3::types::{PyDict, PyMapping};
 
 use crate::fault::{Fault, Outcome, bug};
+use crate::number::is_truth;
 use crate::reserve;
 
 /// Signals are looked for this often.
@@ -42,7 +43,7 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 /// The whole number of an argument, which `given` repeats. A truth value is none.
 fn whole(value: &Bound<'_, PyAny>, given: &str, example: &str) -> PyResult<u64> {
     let expected = format!("`{given}`: write a whole number from 0 to 2**64 - 1, such as {example}");
-    if value.is_instance_of::<PyBool>() {
+    if is_truth(value) {
         return Err(PyTypeError::new_err(expected));
     }
     value.extract().map_err(|error: PyErr| match error.is_instance_of::<PyTypeError>(value.py()) {
@@ -56,7 +57,7 @@ fn timeout(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     let expected =
         format!("`timeout={}`: write a number of seconds that is not negative, such as 2.5", shown(value));
     let seconds = match value.extract::<f64>() {
-        Ok(seconds) if !value.is_instance_of::<PyBool>() => Duration::try_from_secs_f64(seconds).ok(),
+        Ok(seconds) if !is_truth(value) => Duration::try_from_secs_f64(seconds).ok(),
         // An integer that no float is near.
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => None,
         _ => return Err(PyTypeError::new_err(expected)),
@@ -71,9 +72,9 @@ struct Ending {
     /// Whether memory was refused.
     is_short: AtomicBool,
     exception: Mutex<Option<PyErr>>,
-    /// When signals were last looked for, and when progress was last reported, in milliseconds.
-    polled: AtomicU64,
-    reported: AtomicU64,
+    /// When signals are looked for next, and when progress is reported next, in milliseconds.
+    poll: AtomicU64,
+    report: AtomicU64,
 }
 
 impl Ending {
@@ -95,15 +96,28 @@ impl Ending {
     }
 }
 
-/// Whether `interval` has passed since the time in `last`, which is set then.
-fn is_due(last: &AtomicU64, now: Duration, interval: Duration) -> bool {
-    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-    let before = last.load(Ordering::Relaxed);
-    let is_due = now.saturating_sub(before) >= u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether the time in `next` has come, which is set to the one after `interval` then.
+fn is_due(next: &AtomicU64, now: Duration, interval: Duration) -> bool {
+    let now = milliseconds(now);
+    let is_due = now >= next.load(Ordering::Relaxed);
     if is_due {
-        last.store(now, Ordering::Relaxed);
+        next.store(now.saturating_add(milliseconds(interval)), Ordering::Relaxed);
     }
     is_due
+}
+
+/// The looks for signals of work that makes a change which cannot be taken back.
+pub(crate) struct Signals<'a>(&'a Ending);
+
+impl Signals<'_> {
+    /// Lets the next check of the interrupt look for signals, however short the work was: it is the last one before the change.
+    pub(crate) fn look_at_next_check(&self) {
+        self.0.poll.store(0, Ordering::Relaxed);
+    }
 }
 
 impl Work {
@@ -167,10 +181,19 @@ impl Work {
         py: Python<'_>,
         work: impl FnOnce(&Execution) -> Outcome<T> + Send,
     ) -> PyResult<T> {
+        self.run_watched(py, |execution, _| work(execution))
+    }
+
+    /// Like [`run`](Self::run), for work that makes a change in itself, such as the replacement of a file.
+    pub(crate) fn run_watched<T: Send>(
+        self,
+        py: Python<'_>,
+        work: impl FnOnce(&Execution, &Signals<'_>) -> Outcome<T> + Send,
+    ) -> PyResult<T> {
         reserve::require()?;
         let timeout = self.timeout;
         let (execution, ending) = self.execution();
-        let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&execution))));
+        let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&execution, &Signals(&ending)))));
         if ending.is_ended() {
             drop(result);
             return Err(ending.exception().unwrap_or_else(|| {
@@ -234,7 +257,11 @@ impl Work {
 
     fn execution(self) -> (Execution, Arc<Ending>) {
         let Self { limits, timeout, progress, seed } = self;
-        let ending = Arc::new(Ending::default());
+        let ending = Arc::new(Ending {
+            poll: AtomicU64::new(milliseconds(POLL)),
+            report: AtomicU64::new(milliseconds(REPORT)),
+            ..Ending::default()
+        });
         let (start, caller) = (Instant::now(), std::thread::current().id());
         let shared = Arc::clone(&ending);
         let interrupt = Interrupt::when(move || {
@@ -247,7 +274,7 @@ impl Work {
                 shared.end(None);
             }
             // Python runs handlers of signals in the thread that called; in others there is nothing to look for.
-            if std::thread::current().id() == caller && is_due(&shared.polled, now, POLL) {
+            if std::thread::current().id() == caller && is_due(&shared.poll, now, POLL) {
                 reserve::follow();
                 Python::attach(|py| py.check_signals().unwrap_or_else(|error| shared.end(Some(error))));
             }
@@ -258,7 +285,7 @@ impl Work {
         if let Some(progress) = progress {
             let shared = Arc::clone(&ending);
             execution = execution.with_progress(move |step: Step| {
-                if shared.is_ended() || !is_due(&shared.reported, start.elapsed(), REPORT) {
+                if shared.is_ended() || !is_due(&shared.report, start.elapsed(), REPORT) {
                     return;
                 }
                 Python::attach(|py| {
