@@ -52,7 +52,10 @@ fn widened<T: Element + Copy>(
     let view = tensor.view::<T>(reading.data)?;
     let mut wide = match view.splat() {
         Some(number) => Tensor::splat(dims, to_float(number))?,
-        None => Tensor::from_slice(dims, &mapped(view.iter(), reading.interrupt, to_float)?)?,
+        None => {
+            let floats = mapped(view.iter(), reading.interrupt, |number| to_float(number).to_le_bytes())?;
+            Tensor::from_raw(ElemType::Float, dims, floats)?
+        }
     };
     view.release(reading.data);
     if !tensor.name().is_empty() {

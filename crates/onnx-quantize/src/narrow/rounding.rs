@@ -1,6 +1,6 @@
 //! Constants in a narrow format.
 
-use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16, require_memory, reserved};
+use onnx_types::tensor::{DataSource, Tensor, TensorError, bf16, f16, reserved};
 use onnx_types::{ElemType, Interrupt};
 
 use super::mask::LIMIT;
@@ -168,18 +168,17 @@ pub(crate) fn losses(
     Ok(found)
 }
 
-/// A function of each number, until an interrupt. A tensor of the results takes as much memory again.
-pub(super) fn mapped<T, R>(
+/// The bytes that a function makes of each number, until an interrupt.
+pub(super) fn mapped<T, const N: usize>(
     mut numbers: impl ExactSizeIterator<Item = T>,
     interrupt: &Interrupt,
-    mut function: impl FnMut(T) -> R,
-) -> Result<Vec<R>, ReadingError> {
-    let mut found = reserved(numbers.len())?;
+    mut function: impl FnMut(T) -> [u8; N],
+) -> Result<Vec<u8>, ReadingError> {
+    let mut found = reserved(numbers.len().saturating_mul(N))?;
     while numbers.len() > 0 {
         interrupt.check()?;
-        found.extend(numbers.by_ref().take(WATCHED_ELEMENTS).map(&mut function));
+        numbers.by_ref().take(WATCHED_ELEMENTS).for_each(|number| found.extend_from_slice(&function(number)));
     }
-    require_memory::<R>(found.len())?;
     Ok(found)
 }
 
@@ -197,17 +196,17 @@ pub(crate) fn round(tensor: &Tensor, half: Half, reading: Reading<'_>) -> Result
         (Half::Float16, None) => {
             let elements = mapped(view.iter(), interrupt, |number| match f16::from_f32(number) {
                 // Nearly all numbers of a weight.
-                rounded if !is_single && rounded.is_finite() => rounded,
-                _ => f16::from_f32(bounded(number)),
+                rounded if !is_single && rounded.is_finite() => rounded.to_le_bytes(),
+                _ => f16::from_f32(bounded(number)).to_le_bytes(),
             })?;
-            Tensor::from_slice(dims, &elements)?
+            Tensor::from_raw(half.elem(), dims, elements)?
         }
         (Half::Bfloat16, None) => {
             let elements = mapped(view.iter(), interrupt, |number| match bf16::from_f32(number) {
-                rounded if !is_single && rounded.is_finite() => rounded,
-                _ => bf16::from_f32(bounded(number)),
+                rounded if !is_single && rounded.is_finite() => rounded.to_le_bytes(),
+                _ => bf16::from_f32(bounded(number)).to_le_bytes(),
             })?;
-            Tensor::from_slice(dims, &elements)?
+            Tensor::from_raw(half.elem(), dims, elements)?
         }
     };
     if !tensor.name().is_empty() {
