@@ -59,28 +59,45 @@ def array(tensor: Any, name: str, bits: int, shape: tuple[int, ...]) -> Any:
     raw = numpy.frombuffer(tensor, dtype=numpy.uint8)
     if bits >= 8:
         return raw.view(dtype).reshape(shape)
-    count = 1
-    for size in shape:
-        count *= size
-    if bits == 6:
-        return _unpacked6(raw, count).view(dtype).reshape(shape)
-    steps = numpy.arange(0, 8, bits, dtype=numpy.uint8)
-    codes = ((raw[:, None] >> steps) & ((1 << bits) - 1)).reshape(-1)[:count]
-    if name.startswith("int"):
-        sign = 1 << (bits - 1)
-        codes = (codes.astype(numpy.int8) ^ sign) - sign
-    elif name.startswith("uint"):
-        codes = codes.astype(numpy.uint8)
-    else:
-        return codes.astype(numpy.uint8).view(dtype).reshape(shape)
-    return codes.astype(dtype).reshape(shape)
+    made = numpy.empty(prod(shape), dtype)
+    for start in range(0, len(raw), _BYTES):
+        codes = _unpacked(raw[start : start + _BYTES], bits)
+        part = made[start * 8 // bits :][: len(codes)]
+        # The last byte can have bits of no element.
+        codes = codes[: len(part)]
+        if name.startswith("int"):
+            sign = 1 << (bits - 1)
+            part[:] = (codes.view(numpy.int8) ^ sign) - sign
+        else:
+            part[:] = codes if name.startswith("uint") else codes.view(dtype)
+    return made.reshape(shape)
 
 
-def _unpacked6(raw: Any, count: int) -> Any:
+# Bytes and elements between two looks for signals, which NumPy does not look for. The bytes are whole groups of elements of 6 bits.
+_BYTES = 3 << 18
+_ELEMENTS = 1 << 20
+
+
+def _unpacked(raw: Any, bits: int) -> Any:
+    """The codes of elements that are narrower than a byte, each in a byte."""
     numpy = _module("numpy")
 
-    bits = numpy.unpackbits(raw, bitorder="little")[: count * 6].reshape(-1, 6)
-    return numpy.packbits(bits, axis=1, bitorder="little").reshape(-1)
+    if bits == 6:
+        codes = numpy.unpackbits(raw, bitorder="little")
+        return numpy.packbits(codes[: len(codes) // 6 * 6].reshape(-1, 6), axis=1, bitorder="little").reshape(-1)
+    steps = numpy.arange(0, 8, bits, dtype=numpy.uint8)
+    return ((raw[:, None] >> steps) & ((1 << bits) - 1)).astype(numpy.uint8).reshape(-1)
+
+
+def _in_parts(values: Any, dtype: Any, convert: Any) -> Any:
+    """An array of what a function makes of parts of another one."""
+    numpy = _module("numpy")
+
+    flat = values.reshape(-1)
+    made = numpy.empty(flat.shape, dtype)
+    for start in range(0, len(flat), _ELEMENTS):
+        made[start : start + _ELEMENTS] = convert(flat[start : start + _ELEMENTS])
+    return made.reshape(values.shape)
 
 
 def string_array(items: list[str], shape: tuple[int, ...]) -> Any:
@@ -195,10 +212,14 @@ def _converted(made: Any, dtype: DType) -> Any:
 
     A remainder of an integer, and the infinity of a large number, are wrong numbers without a trace.
     """
-    numpy = _module("numpy")
-
     if made.dtype.kind == "c" and dtype not in (DType.COMPLEX64, DType.COMPLEX128):
         raise TypeError(f"complex numbers are not elements of the type {dtype}")
+    return _in_parts(made, numpy_dtype(dtype.numpy_name), lambda part: _converted_part(part, dtype))
+
+
+def _converted_part(made: Any, dtype: DType) -> Any:
+    numpy = _module("numpy")
+
     if made.dtype.kind == "V":
         # The types of `ml_dtypes` have no extrema and not all conversions; all of their elements are in `float32`.
         made = made.astype(numpy.float32)
@@ -227,15 +248,18 @@ def _out_of_range(dtype: DType) -> OverflowError:
     return OverflowError(f"elements are out of the range of {dtype}{span}")
 
 
-def _packed(values: Any, bits: int) -> bytes:
+def _packed(values: Any, bits: int) -> Any:
+    """The bytes of elements that are narrower than a byte."""
     numpy = _module("numpy")
 
-    if values.dtype.kind in "iu" or values.dtype.name.startswith(("int", "uint")):
-        codes = values.astype(numpy.int8).view(numpy.uint8) & ((1 << bits) - 1)
-    else:
-        codes = values.view(numpy.uint8) & ((1 << bits) - 1)
-    flat = numpy.unpackbits(codes.reshape(-1, 1), axis=1, bitorder="little")[:, :bits].reshape(-1)
-    made: bytes = numpy.packbits(flat, bitorder="little").tobytes()
+    is_integer = values.dtype.kind in "iu" or values.dtype.name.startswith(("int", "uint"))
+    made = numpy.empty(-(-len(values) * bits // 8), numpy.uint8)
+    for start in range(0, len(values), _ELEMENTS):
+        part = values[start : start + _ELEMENTS]
+        codes = (part.astype(numpy.int8) if is_integer else part).view(numpy.uint8) & ((1 << bits) - 1)
+        flat = numpy.unpackbits(codes.reshape(-1, 1), axis=1, bitorder="little")[:, :bits].reshape(-1)
+        packed = numpy.packbits(flat, bitorder="little")
+        made[start * bits // 8 :][: len(packed)] = packed
     return made
 
 

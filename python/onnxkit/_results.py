@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from ._core import Inference, Model
 
+    # A number, an expression of sizes, or unknown.
+    Amount = int | str | None
+
 
 class _Result:
     """A result whose fields are the entries of a dictionary."""
@@ -22,13 +25,16 @@ class _Result:
     def __init__(self, fields: dict[str, Any]) -> None:
         self._fields = fields
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self._fields[name]
-        except KeyError:
-            raise AttributeError(f"{type(self).__name__} has no field `{name}`; it has {', '.join(self._fields)}") from None
+    # Type checkers know the fields of each class.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            try:
+                return self._fields[name]
+            except KeyError:
+                raise AttributeError(f"{type(self).__name__} has no field `{name}`; it has {', '.join(self._fields)}") from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields]
@@ -62,6 +68,15 @@ class Finding(_Result):
     """One finding: `rule`, `slug`, `severity`, `message`, `place`, `selector`, `help` and `notes`."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        rule: str
+        slug: str
+        severity: str
+        message: str
+        place: str
+        selector: str | None
+        help: str | None
+        notes: list[str]
 
     def __repr__(self) -> str:
         return f"{self.severity}[{self.rule}]: {self.message}\n  --> {self.place}"
@@ -71,6 +86,8 @@ class Report(_Result):
     """The findings of the checker."""
 
     __slots__ = ("_found",)
+    if TYPE_CHECKING:
+        dropped: int
 
     def __init__(self, fields: dict[str, Any]) -> None:
         super().__init__(fields)
@@ -140,6 +157,22 @@ class Info(_Result):
     """What a model consists of."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        name: str
+        nodes: int
+        functions: int
+        operators: dict[str, int]
+        inputs: list[dict[str, str]]
+        outputs: list[dict[str, str]]
+        parameters: int
+        weight_bytes: int
+        external_bytes: int
+        external_files: list[str]
+        ir_version: int
+        opsets: dict[str, int]
+        producer: str
+        producer_version: str
+        metadata: dict[str, str]
 
     def __repr__(self) -> str:
         opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in self.opsets.items())
@@ -158,18 +191,40 @@ class Cost(_Result):
     """Operations, parameters and memory: numbers, expressions of sizes, or `None`."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        operations: Amount
+        macs: Amount
+        parameters: Amount
+        weight_bytes: Amount
+        activation_bytes: Amount
+        peak_bytes: Amount
+        peak_node: str | None
+        loops_counted_once: int
+        unknown_nodes: int
+        unknown_values: int
+        nodes: list[dict[str, Amount]]
 
 
 class ModelHash(_Result):
     """Digests: `model`, `structure`, `weights` and `interface`."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        model: str
+        structure: str
+        weights: str
+        interface: str
 
 
 class Diff(_Result):
     """The differences of two models."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        is_same_model: bool
+        same_nodes: int
+        same_initializers: int
+        changes: list[dict[str, Any]]
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -187,6 +242,21 @@ class Schema(_Result):
     """The schema of an operator."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        name: str
+        domain: str
+        since_version: int
+        deprecated: bool
+        inputs: list[dict[str, Any]]
+        outputs: list[dict[str, Any]]
+        attributes: list[dict[str, Any]]
+        min_inputs: int
+        max_inputs: int | None
+        min_outputs: int
+        max_outputs: int | None
+        is_function: bool
+        body_versions: list[int]
+        has_inference: bool
 
     def __repr__(self) -> str:
         inputs = ", ".join(formal["name"] for formal in self.inputs)
@@ -199,6 +269,9 @@ class Fix(_Result):
     """An edit that a finding suggests: `rule` and `what`."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        rule: str
+        what: str
 
     def __repr__(self) -> str:
         return f"{self.rule}: {self.what}"
@@ -208,7 +281,11 @@ class Converted(_Result):
     """A conversion: `from_version`, `changed` and `steps`; `model` is the model."""
 
     __slots__ = ("model",)
-    model: Model
+    if TYPE_CHECKING:
+        model: Model
+        from_version: int
+        changed: int
+        steps: list[dict[str, Any]]
 
 
 class Halved(_Result):
@@ -222,7 +299,23 @@ class Halved(_Result):
     """
 
     __slots__ = ("model",)
-    model: Model
+    if TYPE_CHECKING:
+        model: Model
+        format: str
+        nodes: int
+        casts: int
+        removed_casts: int
+        constants: int
+        bytes: dict[str, int]
+        wide: list[dict[str, Any]]
+        tensors: list[dict[str, Any]]
+        out_of_range: dict[str, Any]
+        imprecise: dict[str, Any]
+        outputs: list[dict[str, Any]]
+        generated: list[dict[str, Any]]
+        not_measured: str | None
+        not_run: str | None
+        unchanged: str | None
 
     def __repr__(self) -> str:
         return (
@@ -243,7 +336,28 @@ class Quantized(_Result):
     """
 
     __slots__ = ("model",)
-    model: Model
+    if TYPE_CHECKING:
+        model: Model
+        kind: str
+        to: str
+        quantized: list[dict[str, Any]]
+        stay: list[dict[str, Any]]
+        pairs: int
+        folded: int
+        biases: int
+        correction: dict[str, Any] | None
+        values: list[dict[str, Any]]
+        ranges: dict[str, list[float]]
+        samples: int
+        operators: list[dict[str, Any]]
+        weights: list[dict[str, Any]]
+        weights_stay: list[Any]
+        bytes: dict[str, int]
+        outputs: list[dict[str, Any]]
+        generated: list[dict[str, Any]]
+        runs: int
+        not_measured: str | None
+        unchanged: str | None
 
     def save_ranges(self, path: str | os.PathLike[str]) -> None:
         """Writes the ranges to a file, which can be edited and given as `ranges`."""
@@ -278,26 +392,46 @@ class Dequantized(_Result):
     quantized numbers; `model` is the model."""
 
     __slots__ = ("model",)
-    model: Model
+    if TYPE_CHECKING:
+        model: Model
+        weights: int
+        pairs: int
+        limits: int
+        operators: int
+        left: list[dict[str, str]]
 
 
 class Retyped(_Result):
     """Other types of inputs and outputs: `casts` has the number of added casts by name; `model` is the model."""
 
     __slots__ = ("model",)
-    model: Model
+    if TYPE_CHECKING:
+        model: Model
+        casts: dict[str, int]
 
 
 class Resized(_Result):
     """What follows from new sizes: `bound`, `freed`, `renamed`, `conditions`, `types` and `removed`."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        bound: list[list[str | int]]
+        freed: list[Any]
+        renamed: list[Any]
+        conditions: list[Any]
+        types: int
+        removed: int
 
 
 class Why(_Result):
     """Why a part of a type is not known: `missing`, `because`, `node` and `chain`."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        missing: str
+        because: str
+        node: str
+        chain: list[str]
 
     def __repr__(self) -> str:
         return f"{self.missing}: the {self.because} of {' <- '.join(self.chain)} is not known, from {self.node}"
@@ -310,7 +444,17 @@ class Result(_Result):
     """
 
     __slots__ = ("model",)
-    model: Model
+    if TYPE_CHECKING:
+        model: Model
+        edits: int
+        nodes_before: int
+        nodes_after: int
+        passes: list[dict[str, Any]]
+        journal: list[dict[str, Any]]
+        refused: list[dict[str, Any]]
+        missed: list[dict[str, Any]]
+        model_refuted: bool
+        ended: str | None
 
     @property
     def proved(self) -> int:
@@ -349,6 +493,8 @@ class Comparison(_Result):
     """Runs of two models on the same inputs: `runs`, one entry for each seed."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        runs: list[dict[str, Any]]
 
     @property
     def agrees(self) -> bool:

@@ -1,13 +1,17 @@
 """Copies, `pickle` and handles in them."""
 
+import ast
 import copy
 import multiprocessing
+import pathlib
 import pickle
+import re
 
 import onnx_ir
 import pytest
 
 import onnxkit as ox
+from onnxkit import _results
 
 TEXT = "g (float[N,4] x) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> { a = Identity (x) b = Add (a, w) y = Relu (b) }"
 
@@ -201,3 +205,23 @@ def test_types_of_columns_outlive_their_elements():
     ):
         with pytest.raises(error, match=message):
             ox.Table(columns, types)
+
+
+def test_fields_of_results_have_the_types_that_checkers_see():
+    declared = {}
+    for found in ast.parse(pathlib.Path(_results.__file__).read_text()).body:
+        if isinstance(found, ast.ClassDef):
+            block = [line for part in found.body if isinstance(part, ast.If) for line in part.body]
+            declared[found.name] = {line.target.id: ast.unparse(line.annotation) for line in block if isinstance(line, ast.AnnAssign)}
+    kinds = {"str": str, "int": int, "bool": bool, "list": list, "dict": dict, "None": type(None), "Amount": (int, str, type(None))}
+    for result in results():
+        if isinstance(result, _results._Result):
+            types, fields = declared[type(result).__name__], result.to_dict()
+            if not isinstance(result, ox.Result):
+                # That of passes has a field that is hidden by the model.
+                assert types.keys() - {"model"} - fields.keys() == set()
+            assert fields.keys() - types.keys() <= {"findings", "model"}, type(result)
+            for name, value in fields.items():
+                if name in types and name != "model":
+                    allowed = [kinds[part] for part in re.sub(r"\[.*\]", "", types[name]).split(" | ")]
+                    assert any(isinstance(value, kind) for kind in allowed), (type(result), name, value)

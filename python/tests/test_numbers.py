@@ -1,4 +1,4 @@
-"""Truth values are no numbers, and numbers no truth values; refused edits leave nothing."""
+"""Truth values are not numbers, and numbers are not truth values; refused edits leave nothing."""
 
 import concurrent.futures
 

@@ -6,6 +6,8 @@
 #![allow(unsafe_code, reason = "the buffer protocol is an interface of C")]
 
 use std::ffi::{CStr, c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
 
 use bytes::Bytes;
 use pyo3::buffer::PyUntypedBuffer;
@@ -122,14 +124,13 @@ pub(crate) unsafe fn export(
         (*view).readonly = 1;
         (*view).itemsize = layout.item;
         (*view).format =
-            if has(ffi::PyBUF_FORMAT) { layout.format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
+            if has(ffi::PyBUF_FORMAT) { layout.format.as_ptr().cast_mut() } else { ptr::null_mut() };
         (*view).ndim = if has(ffi::PyBUF_ND) { c_int::try_from(layout.shape.len()).unwrap_or(1) } else { 1 };
-        (*view).shape =
-            if has(ffi::PyBUF_ND) { layout.shape.as_ptr().cast_mut() } else { std::ptr::null_mut() };
+        (*view).shape = if has(ffi::PyBUF_ND) { layout.shape.as_ptr().cast_mut() } else { ptr::null_mut() };
         (*view).strides =
-            if has(ffi::PyBUF_STRIDES) { layout.strides.as_ptr().cast_mut() } else { std::ptr::null_mut() };
-        (*view).suboffsets = std::ptr::null_mut();
-        (*view).internal = std::ptr::null_mut();
+            if has(ffi::PyBUF_STRIDES) { layout.strides.as_ptr().cast_mut() } else { ptr::null_mut() };
+        (*view).suboffsets = ptr::null_mut();
+        (*view).internal = ptr::null_mut();
     }
     Ok(())
 }
@@ -143,17 +144,31 @@ pub(crate) fn joined<'py, 'a>(
     pieces: impl Iterator<Item = &'a [u8]>,
     length: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, length, |mut out| {
-        for piece in pieces.flat_map(|piece| piece.chunks(WATCHED_BYTES)) {
-            let Some((here, rest)) = out.split_at_mut_checked(piece.len()) else { break };
-            if piece.len() == WATCHED_BYTES {
-                py.detach(|| here.copy_from_slice(piece));
-                py.check_signals()?;
-            } else {
-                here.copy_from_slice(piece);
-            }
-            out = rest;
+    let size = ffi::Py_ssize_t::try_from(length).map_err(Fault::argument)?;
+    // SAFETY: without a pointer, the memory of the object is not set: zeros would be written without a look for signals. Until all of it
+    // is written, nothing but this function has the object, and an error drops it.
+    let (made, mut out) = unsafe {
+        let made = Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(ptr::null(), size))?;
+        let start = ffi::PyBytes_AsString(made.as_ptr()).cast::<MaybeUninit<u8>>();
+        (made, std::slice::from_raw_parts_mut(start, length))
+    };
+    for piece in pieces.flat_map(|piece| piece.chunks(WATCHED_BYTES)) {
+        let Some((here, rest)) = out.split_at_mut_checked(piece.len()) else {
+            return Err(Fault::new("BugError", "the pieces are longer than the whole").into());
+        };
+        // SAFETY: both have the same length, and the new object overlaps nothing.
+        let mut copy =
+            || unsafe { ptr::copy_nonoverlapping(piece.as_ptr(), here.as_mut_ptr().cast(), piece.len()) };
+        if piece.len() == WATCHED_BYTES {
+            py.detach(copy);
+            py.check_signals()?;
+        } else {
+            copy();
         }
-        Ok(())
-    })
+        out = rest;
+    }
+    if !out.is_empty() {
+        return Err(Fault::new("BugError", "the pieces are shorter than the whole").into());
+    }
+    Ok(made.cast_into::<PyBytes>()?)
 }

@@ -1,7 +1,7 @@
 //! The native part of the Python package: handles of models and conversions of values.
 //!
 //! Everything public is in the Python package `onnxkit`, whose modules call this one. One file for each kind of object or
-//! question: `model`, `graph`, `node`, `value` and `attr` are handles, `tensor`, `dtype` and `types` are data, `inspect`,
+//! question: `model`, `graph`, `node`, `nodes`, `value` and `attr` are handles, `tensor`, `dtype`, `number` and `types` are data, `inspect`,
 //! `change`, `formats`, `quantize`, `run` and `passes` are work on whole models, `rows` is work on files of unknown origin. `load` and `save` are files, `command` is the command, `work` is how long work is done, `fault` how errors are raised, `reserve` what happens when memory is refused, `json`
 //! how reports become objects, `buffer` is shared memory, and `table` and `arrow` are columns.
 #![deny(unsafe_code)]
@@ -28,6 +28,7 @@ mod lists;
 mod load;
 mod model;
 mod node;
+mod nodes;
 mod number;
 mod passes;
 mod quantize;
@@ -58,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use crate::formats::{dequantize, half, retype};
     #[pymodule_export]
-    use crate::graph::{Graph, NodeIter};
+    use crate::graph::Graph;
     #[pymodule_export]
     use crate::inspect::{
         Inference, check, cost, diff, explain, find, fix, hash, infer, info, schema, schemas,
@@ -69,6 +70,8 @@ mod _core {
     use crate::model::Model;
     #[pymodule_export]
     use crate::node::Node;
+    #[pymodule_export]
+    use crate::nodes::NodeIter;
     #[pymodule_export]
     use crate::passes::{Rules, passes, run_passes, simplify};
     #[pymodule_export]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::ThreadId;
 
-use onnxkit::codec::externalize::{ExternalizeOptions, InlineDataOptions, externalize, inline};
+use onnxkit::codec::externalize::{InlineDataOptions, inline};
 use onnxkit::codec::{EncodeOptions, FileSource, encode};
 use onnxkit::ir::{self, MetadataEntry};
 use onnxkit::text::{PrintOptions, print_model};
@@ -21,13 +21,14 @@ use serde_json::Value as Json;
 use crate::buffer::joined;
 use crate::data::EndedData;
 use crate::fault::{Fault, Outcome, bug};
-use crate::graph::{Graph, NodeIter};
+use crate::graph::Graph;
 use crate::json::to_py;
 use crate::lists::{pairs_of_texts, text};
 use crate::load::parse;
-use crate::number::Int;
+use crate::nodes::NodeIter;
+use crate::number::{Int, int};
 use crate::reserve;
-use crate::save::{Form, warn, write};
+use crate::save::{Form, Request, save, warn};
 use crate::table;
 use crate::work::Work;
 
@@ -269,15 +270,15 @@ fn broken() -> Fault {
 impl Model {
     /// Makes a model with an empty graph.
     #[new]
-    #[pyo3(signature = (opset=None, ir_version=Int(10)))]
-    fn create(py: Python<'_>, opset: Option<Int<i64>>, ir_version: Int<i64>) -> PyResult<Self> {
-        let (opset, ir_version) = (opset.map_or(21, |opset| opset.0), ir_version.0);
-        parse(
-            py,
-            format!("<ir_version: {ir_version}, opset_import: [\"\": {opset}]> graph () => () {{}}"),
-            true,
-            None,
-        )
+    #[pyo3(signature = (opset=None, ir_version=10))]
+    fn create(
+        py: Python<'_>,
+        opset: Option<Int<i64>>,
+        #[pyo3(from_py_with = int)] ir_version: i64,
+    ) -> PyResult<Self> {
+        let opset = opset.map_or(21, |opset| opset.0);
+        let text = format!("<ir_version: {ir_version}, opset_import: [\"\": {opset}]> graph () => () {{}}");
+        parse(py, text, true, None)
     }
 
     /// The main graph.
@@ -382,15 +383,15 @@ impl Model {
     ///
     /// `weights` is `keep` (weights in other files come along in a file next to the model, if the model is saved elsewhere),
     /// `embed`, or `external` (tensors of at least `threshold` bytes are in files next to the model).
-    #[pyo3(signature = (path, *, weights="keep", threshold=Int(1024), align=Int(64), max_shard_bytes=None, form=None, **options))]
+    #[pyo3(signature = (path, *, weights="keep", threshold=1024, align=64, max_shard_bytes=None, form=None, **options))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn save(
         &self,
         py: Python<'_>,
         path: PathBuf,
         weights: &str,
-        threshold: Int<u64>,
-        align: Int<u32>,
+        #[pyo3(from_py_with = int)] threshold: u64,
+        #[pyo3(from_py_with = int)] align: u32,
         max_shard_bytes: Option<Int<u64>>,
         form: Option<&str>,
         options: Option<&Bound<'_, PyDict>>,
@@ -401,46 +402,16 @@ impl Model {
             return Err(Fault::argument(format!("`weights={weights}`: write keep, embed or external")).into());
         }
         let mut snapshot = self.snapshot(py)?;
-        let parent = |path: &std::path::Path| {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            std::fs::canonicalize(parent.unwrap_or(std::path::Path::new(".")))
+        let request = Request {
+            path: &path,
+            form,
+            weights,
+            threshold,
+            align,
+            max_shard_bytes: max_shard_bytes.map(|bytes| bytes.0),
         };
-        let here = snapshot.data.directories().into_iter().next();
-        let is_elsewhere = here != parent(&path).ok();
-        let (bytes, notes) = work.run_watched(py, |execution, signals| {
-            let mut files = Vec::new();
-            let mut moved = 0;
-            let data = snapshot.data(execution);
-            let fault =
-                |error: &onnxkit::codec::ExternalizeError| Fault::limited("SaveError", error.limit(), error);
-            let mut is_external = false;
-            snapshot.model.for_each_tensor(|_, tensor| is_external |= tensor.is_external());
-            match weights {
-                "embed" if is_external => {
-                    let done = inline(snapshot.editable(), &InlineDataOptions::default(), &data);
-                    execution.interrupt.check()?;
-                    done.map_err(|error| fault(&error))?;
-                }
-                "external" => moved = threshold.0,
-                // What is in files elsewhere would not be found there.
-                "keep" if is_external && is_elsewhere => moved = threshold.0,
-                _ => {}
-            }
-            if moved > 0 {
-                let stem = path.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
-                let options = ExternalizeOptions::new(format!("{stem}.data"))
-                    .with_threshold_bytes(moved)
-                    .with_alignment(align.0)
-                    .with_keep_existing(false)
-                    .with_max_shard_bytes(max_shard_bytes.map(|bytes| bytes.0));
-                let done = externalize(snapshot.editable(), &options, &data);
-                execution.interrupt.check()?;
-                files = done.map_err(|error| fault(&error))?.files;
-            }
-            execution.interrupt.check()?;
-            let notes = write(&path, form, &snapshot.model, &files, execution, signals)?;
-            Ok((files.iter().map(onnxkit::codec::DataFile::len).sum(), notes))
-        })?;
+        let (bytes, notes) =
+            work.run_watched(py, |execution, signals| save(&mut snapshot, &request, execution, signals))?;
         warn(py, &path, &notes)?;
         Ok(bytes)
     }

@@ -32,6 +32,14 @@ pub(crate) fn number<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<&'a Boun
     Ok(value)
 }
 
+/// An integer, for arguments with a default, whose value the signature then has.
+pub(crate) fn int<'py, T>(value: &Bound<'py, PyAny>) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    number(value)?.extract()
+}
+
 impl<'a, 'py, T> FromPyObject<'a, 'py> for Int<T>
 where
     T: for<'b> FromPyObject<'b, 'py, Error = PyErr>,

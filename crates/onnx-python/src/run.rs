@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use crate::fault::{Fault, Outcome, finding};
 use crate::json::to_py;
 use crate::model::{Model, Snapshot};
-use crate::number::Int;
+use crate::number::{Int, int};
 use crate::tensor::Tensor;
 use crate::work::Work;
 
@@ -141,9 +141,13 @@ impl Observer for Seen<'_> {
 #[pymethods]
 impl Evaluator {
     #[new]
-    #[pyo3(signature = (model, threads=Int(1)))]
-    fn new(py: Python<'_>, model: &Bound<'_, Model>, threads: Int<usize>) -> PyResult<Self> {
-        let threads = known_threads(threads.0)?;
+    #[pyo3(signature = (model, threads=1))]
+    fn new(
+        py: Python<'_>,
+        model: &Bound<'_, Model>,
+        #[pyo3(from_py_with = int)] threads: usize,
+    ) -> PyResult<Self> {
+        let threads = known_threads(threads)?;
         let snapshot = model.get().snapshot(py)?;
         Work::default().run(py, |execution| {
             let data = snapshot.data(execution);

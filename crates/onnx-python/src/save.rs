@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::io::{self, Write};
 use std::path::Path;
 
+use onnxkit::codec::externalize::{ExternalizeOptions, InlineDataOptions, externalize, inline};
 use onnxkit::codec::file::{Temporaries, is_stream};
 use onnxkit::codec::{DataFile, EncodeError, EncodeOptions, WriteOptions, encode, save_as};
 use onnxkit::formats::{ConvertError, Losses, MessageType, write_json, write_text};
@@ -14,6 +15,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use crate::fault::{Fault, Outcome};
+use crate::model::Snapshot;
 use crate::work::Signals;
 
 /// A form in which a model is written.
@@ -56,8 +58,60 @@ impl Form {
     }
 }
 
+/// How a model is saved.
+pub(crate) struct Request<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) form: Form,
+    /// `keep`, `embed` or `external`.
+    pub(crate) weights: &'a str,
+    pub(crate) threshold: u64,
+    pub(crate) align: u32,
+    pub(crate) max_shard_bytes: Option<u64>,
+}
+
+/// Moves weights as the request says, and writes the model. Returns the bytes of weights in other files, and what a caller is warned about.
+pub(crate) fn save(
+    snapshot: &mut Snapshot,
+    request: &Request<'_>,
+    execution: &Execution,
+    signals: &Signals<'_>,
+) -> Outcome<(u64, Vec<String>)> {
+    let parent = request.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let there = std::fs::canonicalize(parent.unwrap_or(Path::new("."))).ok();
+    let is_elsewhere = snapshot.kept_data().directories().into_iter().next() != there;
+    let data = snapshot.data(execution);
+    let fault = |error: &onnxkit::codec::ExternalizeError| Fault::limited("SaveError", error.limit(), error);
+    let (mut files, mut moved, mut is_external) = (Vec::new(), 0, false);
+    snapshot.model.for_each_tensor(|_, tensor| is_external |= tensor.is_external());
+    match request.weights {
+        "embed" if is_external => {
+            let done = inline(snapshot.editable(), &InlineDataOptions::default(), &data);
+            execution.interrupt.check()?;
+            done.map_err(|error| fault(&error))?;
+        }
+        "external" => moved = request.threshold,
+        // What is in files elsewhere would not be found there.
+        "keep" if is_external && is_elsewhere => moved = request.threshold,
+        _ => {}
+    }
+    if moved > 0 {
+        let stem = request.path.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
+        let options = ExternalizeOptions::new(format!("{stem}.data"))
+            .with_threshold_bytes(moved)
+            .with_alignment(request.align)
+            .with_keep_existing(false)
+            .with_max_shard_bytes(request.max_shard_bytes);
+        let done = externalize(snapshot.editable(), &options, &data);
+        execution.interrupt.check()?;
+        files = done.map_err(|error| fault(&error))?.files;
+    }
+    execution.interrupt.check()?;
+    let notes = write(request.path, request.form, &snapshot.model, &files, execution, signals)?;
+    Ok((files.iter().map(DataFile::len).sum(), notes))
+}
+
 /// Writes a model with its data files, all or nothing. Returns what a caller is warned about, as predicates of the file.
-pub(crate) fn write(
+fn write(
     path: &Path,
     form: Form,
     model: &ir::Model,

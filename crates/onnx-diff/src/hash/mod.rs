@@ -91,7 +91,7 @@ impl HashError {
 /// # What counts
 ///
 /// * Each node, also one that nothing uses: domain, operator, overload, attributes by their bits, and which operands and
-///   results are omitted. The order of operands and results counts, also of commutative operators.
+///   results are omitted, except at the end. The order of operands and results counts, also of commutative operators.
 /// * Each initializer, also one that nothing uses, and the graph that defines it.
 /// * Nested graphs as part of their nodes, with the declared types of their inputs and outputs.
 /// * Functions with domain, name, overload, attributes, defaults, operator sets and body. Functions are identified by name, not
