@@ -249,18 +249,18 @@ fn omitted_operands_and_results_at_the_end_do_not_count() {
         )))
     };
     for (one, same) in [
-        ("y = Clip (x)", "y = Clip (x, , )"),
-        ("y = Dropout (x)", "y, = Dropout (x)"),
-        ("y = f.Own (x)", "y, = f.Own (x, )"),
+        ("y = Clip (x)", r#"y = Clip (x, "", "")"#),
+        ("y = Dropout (x)", r#"y, "" = Dropout (x)"#),
+        ("y = f.Own (x)", r#"y, "" = f.Own (x, "")"#),
     ] {
         assert_eq!(with(one), with(same), "{same}");
     }
     for (one, other) in [
-        ("y = Clip (x, x)", "y = Clip (x, , x)"),
+        ("y = Clip (x, x)", r#"y = Clip (x, "", x)"#),
         // The number of parts.
-        ("y = Split <num_outputs = 2> (x)", "y, = Split <num_outputs = 2> (x)"),
+        ("y = Split <num_outputs = 2> (x)", r#"y, "" = Split <num_outputs = 2> (x)"#),
         // Nothing is known about the operator.
-        ("y = my.Other (x)", "y = my.Other (x, )"),
+        ("y = my.Other (x)", r#"y = my.Other (x, "")"#),
     ] {
         assert_ne!(with(one).model, with(other).model, "{other}");
     }
