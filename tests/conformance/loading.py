@@ -1,14 +1,15 @@
 """Compares the verdict of `onnx check --target onnxruntime` with loading in onnxruntime, on models and mutants of them.
 
-    loading.py COMMAND SEEDS [--count N] [--seed N] [--keep DIR] [--parts N]
+    loading.py COMMAND SEEDS [--count N] [--seed N] [--keep DIR] [--parts N] [--nest]
 
 COMMAND is the program `onnx`, SEEDS a folder that is searched for `*.onnx`. Small models are mutated as they are, of larger
-ones `--parts` random parts of a few nodes each. With `--count 0`, the models themselves are compared, however large.
+ones `--parts` random parts of a few nodes each; with `--nest`, each mutant is put into a branch of `If` or a body of `Loop` or `Scan`. With `--count 0`, the models themselves are compared, however large.
 
 Each model is loaded with the default options on the CPU, in a child process; one that ends the child is not loaded. A model
 counts as refused by the command if a finding is an error. Where only the command refuses, the model is also run once, so that
 what onnxruntime checks at the first run is distinguished from what it accepts. Differences are grouped by rule, by mutation and
-by message of onnxruntime; `--keep` is where their models are left. The mutations are in `loading_mutants.py`.
+by message of onnxruntime; `--keep` is where their models are left. The mutations are in `loading_mutants.py`,
+the forms of nesting in `loading_nested.py`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from typing import Any
 
 import onnx
 from loading_mutants import MUTATIONS, NotPossible, graphs
+from loading_nested import nested
 from onnx import ModelProto, TensorProto, helper
 
 HERE = Path(__file__).resolve().parent
@@ -90,8 +92,8 @@ def seeds(folder: Path, parts: int, state: random.Random) -> Iterator[tuple[str,
                 yield f"{path.stem}-{index}", part(state, model)
 
 
-def write_mutants(found: list[ModelProto], count: int, state: random.Random, folder: Path) -> list[Path]:
-    """Mutants, the same number of each mutation as far as possible."""
+def write_mutants(found: list[ModelProto], count: int, state: random.Random, folder: Path, nest: bool) -> list[Path]:
+    """Mutants, the same number of each mutation as far as possible, in nested graphs if `nest` says so."""
     paths, missed = [], 0
     names = list(MUTATIONS)
     while len(paths) < count and missed < 50 * count:
@@ -104,14 +106,17 @@ def write_mutants(found: list[ModelProto], count: int, state: random.Random, fol
         try:
             MUTATIONS[name](state, model)
             after = model.SerializeToString()
+            form = ""
+            if nest and after != before:
+                form, model = nested(state, model)
         except (NotPossible, ValueError, TypeError, IndexError):
             missed += 1
             continue
         if after == before:
             missed += 1
             continue
-        paths.append(folder / f"{len(paths):05}.{name}.onnx")
-        paths[-1].write_bytes(after)
+        paths.append(folder / f"{len(paths):05}.{name}.{form}.onnx")
+        paths[-1].write_bytes(model.SerializeToString())
     return paths
 
 
@@ -201,6 +206,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--parts", type=int, default=4)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--nest", action="store_true")
     given = parser.parse_args()
     if given.keep:
         given.keep.mkdir(parents=True, exist_ok=True)
@@ -219,7 +225,7 @@ def main() -> None:
                 good.append(model)
             path.unlink()
         print(f"{len(good)} of {all_seeds} seeds are loaded")
-        paths = write_mutants(good, given.count, state, Path(folder))
+        paths = write_mutants(good, given.count, state, Path(folder), given.nest)
         report(paths, our_verdicts(given.command, paths), given.keep)
 
 

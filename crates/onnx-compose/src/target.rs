@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Quoted, Sink};
 use onnx_functions::has_current_body;
-use onnx_ir::{Callee, Model, NodeId, Places, ValueTypes};
+use onnx_ir::{Callee, FunctionId, GraphId, Model, NodeId, Places, ValueTypes};
 use onnx_rewrite::{Costs, IDIOM_FILES, IdiomSet, RuleFileError, RuleSet};
 use onnx_schema::{FormalType, Registry, Schema, domain};
 use onnx_types::TypeKind;
@@ -58,9 +58,22 @@ pub struct Target {
     /// An operator without a kernel runs as its body, if the standard has one.
     #[serde(default)]
     pub expands_functions: bool,
+    /// It infers all graphs when it loads a model, so that a contradiction in a branch that is never taken keeps it from loading.
+    #[serde(default)]
+    pub infers_all_graphs: bool,
+    /// Rules and operators of contradictions that its inference does not find, so that they do not keep it from loading a model.
+    #[serde(default)]
+    pub overlooks: Vec<ToleratedRule>,
+    /// Where the condition of an `If` is a constant, or computed from constants, it drops the other branch before it looks for
+    /// kernels.
+    #[serde(default)]
+    pub drops_branches: bool,
     /// The types that inputs of a model may have, such as `seq(tensor(float))`; without any, all types.
     #[serde(default)]
     pub types: BTreeSet<String>,
+    /// The types that arguments may have which the body of the function does not use; without any, all types.
+    #[serde(default)]
+    pub unused_arguments: BTreeSet<String>,
     /// Element types that it converts to others to run a node.
     #[serde(default, deserialize_with = "written::casts")]
     pub casts: Vec<(String, String)>,
@@ -154,6 +167,13 @@ impl Target {
         Ok(target)
     }
 
+    /// Returns `true` if its inference does not find a contradiction.
+    #[must_use]
+    pub fn does_overlook(&self, found: &Diagnostic) -> bool {
+        let code = found.rule.id().to_string();
+        self.overlooks.iter().any(|overlooked| overlooked.rule == code && overlooked.contains(&found.locus))
+    }
+
     /// Returns `true` if it has a kernel for an operator of the standard, in some version. What a runtime expands into the body of
     /// the operator is slower than the nodes that the operator would replace.
     #[must_use]
@@ -235,16 +255,18 @@ pub fn unsupported(model: &Model, target: &Target, types: &dyn ValueTypes, regis
     structure::of_empty(model, target, &places, &mut sink);
     structure::of_initializers(model, target, &places, &mut sink);
     structure::of_early_versions(model, target, &places, &mut sink);
-    let graphs = if target.expands_functions {
-        bodies::reached_graphs(model, registry)
+    let mut dropped = bodies::dropped_branches(model, target, types, registry);
+    let graphs: Vec<GraphId> = if target.expands_functions {
+        bodies::reached_graphs(model, registry, &mut dropped)
     } else {
         model.all_graphs().collect()
     };
     let always_run = bodies::always_run(model, registry);
     for graph in graphs {
+        let is_dropped = dropped.contains(&graph);
         let is_always_run = always_run.contains(&graph);
         for node in model.nodes(graph) {
-            let cx = Cx { model, target, types, node, is_always_run };
+            let cx = Cx { model, target, types, node, is_always_run, is_dropped };
             let lacking = cx.lacking(&by_name, registry);
             if let Some(lacking) = lacking {
                 let message = format!("{} {} has {lacking}", target.name, target.version);
@@ -309,13 +331,16 @@ struct Cx<'a> {
     node: NodeId,
     /// Each run of the model runs the node.
     is_always_run: bool,
+    /// The target drops the graph before it looks for kernels.
+    is_dropped: bool,
 }
 
 impl Cx<'_> {
     /// What the target lacks for the node, as the rest of a sentence.
     fn lacking(&self, by_name: &ByName<'_>, registry: &Registry) -> Option<String> {
         match self.model.callee(self.node, registry) {
-            Callee::Function(_) => None,
+            Callee::Function(function) => self.of_arguments(function),
+            Callee::Standard(schema) if self.is_dropped && self.is_known(schema) => None,
             Callee::Standard(schema) => {
                 let key = (schema.domain_name(), schema.name());
                 self.of_schema(schema, by_name.get(&key).copied())
@@ -366,7 +391,26 @@ impl Cx<'_> {
 
     /// A runtime registers no operators of a preview, so that it has no bodies of them.
     fn may_have_body(&self, schema: &Schema) -> bool {
-        self.target.expands_functions && !schema.domain_name().starts_with("ai.onnx.preview")
+        self.target.expands_functions && self.is_known(schema)
+    }
+
+    /// Returns `true` if the runtime reads nodes of the operator, whether it has a kernel or not.
+    fn is_known(&self, schema: &Schema) -> bool {
+        !schema.domain_name().starts_with("ai.onnx.preview")
+    }
+
+    /// The argument of a function that the target cannot give to it, as the rest of a sentence.
+    fn of_arguments(&self, function: FunctionId) -> Option<String> {
+        let allowed = &self.target.unused_arguments;
+        let formal = self.model.graph(self.model.function(function).body()).inputs();
+        let arguments = self.model.node(self.node).inputs();
+        let mut unused =
+            formal.iter().zip(arguments).filter(|(formal, _)| !self.model.value(**formal).is_used());
+        let ty = unused.find_map(|(_, value)| {
+            let ty = structure::spelled(&self.types.type_of(self.model, value?)?)?;
+            (!allowed.is_empty() && !allowed.contains(&ty)).then_some(ty)
+        })?;
+        Some(format!("no functions with an argument of the type {ty} that they do not use"))
     }
 
     /// The kernel that the target lacks for a node of a standard operator, as the rest of a sentence.

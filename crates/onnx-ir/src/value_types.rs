@@ -13,6 +13,11 @@ pub trait ValueTypes {
     /// The type of a value of `model`. Of its sizes those count that are numbers; dimension variables need not belong to the
     /// model.
     fn type_of(&self, model: &Model, value: ValueId) -> Option<Type>;
+
+    /// The only element of a value of `model`, if it has one that is known to be an integer or a truth value.
+    fn scalar_of(&self, _model: &Model, _value: ValueId) -> Option<i64> {
+        None
+    }
 }
 
 /// The types that a model declares, without any inference.

@@ -41,6 +41,10 @@ pub struct InferOptions<'a> {
     /// Exporters give one name to different sizes, so it is off by default, and such a size is unknown. A guard records each
     /// declaration that served.
     pub names_are_trusted: bool,
+    /// Whether every graph counts as executed, as for runtimes that infer all graphs when they load a model: a contradiction in
+    /// a graph that a run may leave out is then an error of its rule, and the shapes of loop-carried values are those that the
+    /// body declares. Off by default.
+    pub every_graph: bool,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
     /// Where external tensors are read from when a small value is needed. By default they are not.
@@ -65,6 +69,7 @@ impl Default for InferOptions<'_> {
             assumed: true,
             defaults_are_constant: false,
             names_are_trusted: false,
+            every_graph: false,
             registry: Registry::STANDARD,
             data: &NoData,
             sizes: &[],
@@ -82,6 +87,7 @@ onnx_types::option_setters! {
         with_assumed => assumed: bool,
         with_defaults_are_constant => defaults_are_constant: bool,
         with_names_are_trusted => names_are_trusted: bool,
+        with_every_graph => every_graph: bool,
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
         with_sizes => sizes: &'a [(Symbol, i64)],

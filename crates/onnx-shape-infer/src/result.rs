@@ -331,4 +331,11 @@ impl ValueTypes for Inference {
     fn type_of(&self, _: &Model, value: ValueId) -> Option<Type> {
         self.ty(value).to_type()
     }
+
+    fn scalar_of(&self, _: &Model, value: ValueId) -> Option<i64> {
+        match self.content(value)?.as_ref() {
+            [only] => only.known(),
+            _ => None,
+        }
+    }
 }

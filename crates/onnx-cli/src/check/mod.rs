@@ -200,7 +200,7 @@ fn findings(
             loaded.execution.interrupt.check()?;
         }
         if args.infers() && args.part == Part::Model {
-            checks.infer(&loaded, &mut sink)?;
+            checks.infer(&loaded, target, &mut sink)?;
             if let Some(target) = target {
                 sink = tolerate(sink, target, args)?;
             }

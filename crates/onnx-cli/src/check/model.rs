@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
+use onnx_compose::Target;
 use onnx_diag::{Caps, Diagnostic, LocusStep, Policy, Severity, Sink};
 use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference};
@@ -92,8 +93,14 @@ impl<'a> ModelChecks<'a> {
         Ok(files.map(|files| if self.data { files.with_digests() } else { files }))
     }
 
-    /// Adds what inference finds, and returns it. The reference follows no elements there.
-    pub(crate) fn infer(&self, loaded: &Loaded, sink: &mut Sink) -> Result<Inference, Failure> {
+    /// Adds what inference finds, and returns it. The reference follows no elements there. A target may infer more graphs than those
+    /// that are executed.
+    pub(crate) fn infer(
+        &self,
+        loaded: &Loaded,
+        target: Option<&Target>,
+        sink: &mut Sink,
+    ) -> Result<Inference, Failure> {
         let source = loaded.source()?;
         let mut options = InferOptions::default().with_data(&source).with_registry(self.registry);
         options.check_types = true;
@@ -104,6 +111,15 @@ impl<'a> ModelChecks<'a> {
         (limits.findings_per_rule, limits.findings) = (usize::MAX, usize::MAX);
         let inference = onnx_shape_infer::infer(&loaded.model, &options);
         loaded.execution.interrupt.check()?;
+        let has_nested = || loaded.model.all_graphs().nth(1).is_some();
+        if let Some(target) = target.filter(|target| target.infers_all_graphs && has_nested()) {
+            // Elements that nodes compute are not followed when a model is loaded.
+            options.values = false;
+            options.every_graph = true;
+            let of_all = onnx_shape_infer::infer(&loaded.model, &options);
+            loaded.execution.interrupt.check()?;
+            add_unexecuted(&of_all, &inference, target, sink);
+        }
         add_contradictions(&inference, sink);
         Ok(inference)
     }
@@ -112,16 +128,40 @@ impl<'a> ModelChecks<'a> {
 /// Adds the diagnostics of inference to those of the checker. What follows from an error of the checker at the same node is left
 /// out.
 fn add_contradictions(inference: &Inference, sink: &mut Sink) {
-    let node = |found: &Diagnostic| {
-        let steps = found.locus.steps();
-        let at = steps.iter().rposition(|step| matches!(step, LocusStep::Node { .. }))?;
-        steps.get(..=at).map(<[LocusStep]>::to_vec)
-    };
-    let errors = sink.diagnostics().iter().filter(|found| found.severity == Severity::Error);
-    let invalid: HashSet<Vec<LocusStep>> = errors.filter_map(node).collect();
+    let invalid = nodes_with_errors(sink);
     for found in inference.findings().diagnostics() {
-        if !node(found).is_some_and(|node| invalid.contains(&node)) {
+        if !node_of(found).is_some_and(|node| invalid.contains(node)) {
             sink.report(found.clone());
         }
     }
+}
+
+/// Adds the errors that are found if all graphs are inferred as if they were executed. Those that are found anyway are left out, as
+/// more is known about them.
+fn add_unexecuted(of_all: &Inference, inference: &Inference, target: &Target, sink: &mut Sink) {
+    let mut invalid = nodes_with_errors(sink);
+    invalid.extend(nodes_with_errors(inference.findings()));
+    for found in of_all.findings().diagnostics() {
+        let is_new = node_of(found).is_some_and(|node| !invalid.contains(node));
+        // What the target tolerates is a warning anyway.
+        if is_new
+            && !target.does_overlook(found)
+            && sink.policy().severity(found.rule) == Some(Severity::Error)
+        {
+            sink.report(found.clone());
+        }
+    }
+}
+
+/// The nodes that errors are about.
+fn nodes_with_errors(sink: &Sink) -> HashSet<Vec<LocusStep>> {
+    let errors = sink.diagnostics().iter().filter(|found| found.severity == Severity::Error);
+    errors.filter_map(node_of).map(<[LocusStep]>::to_vec).collect()
+}
+
+/// The innermost node that a diagnostic is about.
+fn node_of(found: &Diagnostic) -> Option<&[LocusStep]> {
+    let steps = found.locus.steps();
+    let at = steps.iter().rposition(|step| matches!(step, LocusStep::Node { .. }))?;
+    steps.get(..=at)
 }

@@ -240,7 +240,7 @@ fn check(row: &mut Row, loaded: &mut Loaded) -> Result<(), Ended> {
     require_within_limits(&found)?;
     count(row, &found);
     row.stage = "infer";
-    let inference = checks.infer(loaded, &mut found).map_err(failed)?;
+    let inference = checks.infer(loaded, None, &mut found).map_err(failed)?;
     count(row, &found);
     require_within_limits(inference.findings())?;
     let model = &loaded.model;

@@ -30,6 +30,11 @@ impl Target {
         self.tolerates.iter().any(|tolerated| tolerated.rule == code && tolerated.is_everywhere())
     }
 
+    /// Returns `true` if it tolerates violations of the rule, everywhere or in some places.
+    fn does_tolerate_somewhere(&self, code: &str) -> bool {
+        self.tolerates.iter().any(|tolerated| tolerated.rule == code)
+    }
+
     fn lacks(&self, place: Locus, what: &str, sink: &mut Sink) {
         let message = format!("{} {} {what}", self.name, self.version);
         sink.report(Diagnostic::new(&TARGET_LACKS_FEATURE, place, message));
@@ -74,7 +79,7 @@ pub(super) fn of_types(model: &Model, target: &Target, places: &Places<'_>, sink
 }
 
 /// A type without shapes, as the specification writes it; `None` if a part of it is missing.
-fn spelled(ty: &Type) -> Option<String> {
+pub(super) fn spelled(ty: &Type) -> Option<String> {
     let elem = |elem: ElemType| (elem != ElemType::Undefined).then_some(elem);
     Some(match &ty.kind {
         TypeKind::Tensor(tensor) => format!("tensor({})", elem(tensor.elem)?),
@@ -91,14 +96,14 @@ pub(super) fn of_empty(model: &Model, target: &Target, places: &Places<'_>, sink
     let main = model.main_graph();
     let is_constant = |node| model.node(node).is(op::CONSTANT);
     let is_empty = model.graph(main).outputs().is_empty() && model.nodes(main).all(is_constant);
-    if is_empty && target.tolerates.iter().any(|tolerated| tolerated.rule == GRAPH_NAME_MISSING) {
+    if is_empty && target.does_tolerate_somewhere(GRAPH_NAME_MISSING) {
         target.lacks(places.graph(main), "loads no graph without outputs and nodes", sink);
     }
 }
 
 /// Initializers that are neither used nor inputs, in versions of the format in which they had to be inputs.
 pub(super) fn of_initializers(model: &Model, target: &Target, places: &Places<'_>, sink: &mut Sink) {
-    if !target.does_tolerate(NOT_AN_INPUT) || model.info().ir_version >= FREE_INITIALIZERS {
+    if !target.does_tolerate_somewhere(NOT_AN_INPUT) || model.info().ir_version >= FREE_INITIALIZERS {
         return;
     }
     let main = model.main_graph();

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer};
 pub enum RulePlace {
     /// The main graph, without the graphs nested in it.
     MainGraph,
-    /// The functions of the model, with the graphs nested in them.
+    /// The functions of the model, without the graphs nested in them.
     Functions,
-    /// Initializers, dense and sparse.
+    /// Initializers of the main graph, dense and sparse.
     Initializers,
 }
 
@@ -21,16 +21,17 @@ impl RulePlace {
     #[must_use]
     pub fn contains(&self, locus: &Locus) -> bool {
         let steps = locus.steps();
+        let graphs = steps.iter().filter(|step| matches!(step, LocusStep::Graph { .. })).count();
+        let is_main = graphs == 1 && matches!(steps.first(), Some(LocusStep::Graph { .. }));
         match self {
-            Self::MainGraph => {
-                let is_graph = |step: &&LocusStep| matches!(step, LocusStep::Graph { .. });
-                steps.first().is_some_and(|first| is_graph(&first))
-                    && steps.iter().filter(is_graph).count() == 1
+            Self::MainGraph => is_main,
+            Self::Functions => graphs == 0 && matches!(steps.first(), Some(LocusStep::Function { .. })),
+            Self::Initializers => {
+                is_main
+                    && steps.iter().any(|step| {
+                        matches!(step, LocusStep::Initializer { .. } | LocusStep::SparseInitializer { .. })
+                    })
             }
-            Self::Functions => matches!(steps.first(), Some(LocusStep::Function { .. })),
-            Self::Initializers => steps.iter().any(|step| {
-                matches!(step, LocusStep::Initializer { .. } | LocusStep::SparseInitializer { .. })
-            }),
         }
     }
 }
@@ -64,7 +65,7 @@ impl ToleratedRule {
     }
 
     /// Returns `true` if the place of a finding is one in which the rule is tolerated.
-    fn contains(&self, locus: &Locus) -> bool {
+    pub(super) fn contains(&self, locus: &Locus) -> bool {
         (self.places.is_empty() || self.places.iter().any(|place| place.contains(locus)))
             && (self.operators.is_empty() || is_of_operator(locus, &self.operators))
     }
@@ -143,11 +144,16 @@ mod tests {
         let function = Locus::model().function("d", "F", "").node(0, "Constant", "");
         let weight = main.clone().initializer("w");
         let sparse = main.clone().sparse_initializer("s");
-        let all = [&Locus::model(), &main, &node, &nested, &function, &weight, &sparse];
+        let in_branch = node.clone().attribute("then_branch").graph("b").initializer("w");
+        let in_function =
+            Locus::model().function("d", "F", "").node(0, "If", "").attribute("then_branch").graph("b");
+        let all =
+            [&Locus::model(), &main, &node, &nested, &function, &weight, &sparse, &in_branch, &in_function];
         let found = |place: &RulePlace| all.map(|locus| u8::from(place.contains(locus)));
-        assert_eq!(found(&RulePlace::MainGraph), [0, 1, 1, 0, 0, 1, 1]);
-        assert_eq!(found(&RulePlace::Functions), [0, 0, 0, 0, 1, 0, 0]);
-        assert_eq!(found(&RulePlace::Initializers), [0, 0, 0, 0, 0, 1, 1]);
+        assert_eq!(found(&RulePlace::MainGraph), [0, 1, 1, 0, 0, 1, 1, 0, 0]);
+        assert_eq!(found(&RulePlace::Functions), [0, 0, 0, 0, 1, 0, 0, 0, 0]);
+        assert_eq!(found(&RulePlace::Initializers), [0, 0, 0, 0, 0, 1, 1, 0, 0]);
+        let all = [&Locus::model(), &main, &node, &nested, &function, &weight, &sparse];
         let found = |places: &[RulePlace], operator: &str| {
             let (places, operators) = (places.to_vec(), vec![operator.to_owned()]);
             let tolerated = ToleratedRule { rule: String::new(), places, operators };

@@ -106,7 +106,19 @@ impl<'m> Engine<'m> {
         // Declared sizes in a function may hold for some calls only; the reference does not use what is declared there.
         if self.state.call != 0 {
             let message = "it is of another type than the function declares";
-            return self.state.check_callee(ty, &out.ty, (Some(node), Some(value)), message);
+            let at = (Some(node), Some(value));
+            self.state.check_callee(ty, &out.ty, at, message);
+            // Runtimes that infer all graphs compare the sizes in those that are nested in the function.
+            let is_nested = model.owner_node(model.node(node).graph()).is_some();
+            let declared = self.state.declared_inside(ty);
+            if self.state.options.every_graph
+                && is_nested
+                && self.state.differs(&out.ty, &declared) == Some(Basis::Sizes)
+            {
+                let message = "it is of another shape than the function declares";
+                self.state.declared_differs(Basis::Structure, at, message);
+            }
+            return;
         }
         self.check_repeated(node, value, &out.ty);
         let is_main = self.frames.len() == 1;

@@ -280,7 +280,7 @@ impl<'m> State<'m> {
     fn record(&mut self, failure: Failure, basis: Basis) {
         let runs = self.site.runs;
         // What depends on sizes contradicts the model only if the node is executed.
-        let is_conditional = runs != Runs::Always && basis == Basis::Sizes;
+        let is_conditional = runs != Runs::Always && basis == Basis::Sizes && !self.options.every_graph;
         if is_conditional && runs == Runs::Never {
             return;
         }

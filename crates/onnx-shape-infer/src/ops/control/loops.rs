@@ -51,7 +51,11 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         }
         cx.one_element(0, "the trip count")?;
         cx.one_element(1, "the condition")?;
-        let initial: Vec<Known> = (0..carried).map(|index| cx.known(index.saturating_add(2))).collect();
+        let mut initial: Vec<Known> = (0..carried).map(|index| cx.known(index.saturating_add(2))).collect();
+        if cx.state.options.every_graph {
+            let known = initial.iter_mut();
+            known.for_each(|known| *known = Known { ty: known.ty.without_shape(), content: None });
+        }
         let start = widened(cx, initial);
         return enter(cx, control, body, start);
     }
@@ -127,7 +131,7 @@ const MAX_EACH: i64 = 4;
 /// The initial values, if something of the carried values is not known and the number of iterations is known and small.
 fn few(cx: &mut Cx<'_, '_>, body: GraphId, carried: &[Known], results: &[Known]) -> Option<Vec<Known>> {
     let goes_on = goes_on(cx, body, results) && begins(cx) == Some(true);
-    if !goes_on || !matches!(trips(cx), Some(Dim::Known(1..=MAX_EACH))) {
+    if !goes_on || cx.state.options.every_graph || !matches!(trips(cx), Some(Dim::Known(1..=MAX_EACH))) {
         return None;
     }
     let is_open = |known: &Known, initial: &Known| match &known.ty {
