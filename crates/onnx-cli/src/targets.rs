@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{Failure, LibraryError};
 use crate::format;
+use crate::known_names;
 use crate::output::{KEY, paint, shown};
 use crate::reading::read_text;
 
@@ -23,6 +24,12 @@ impl LibraryError for TargetError {
     }
 }
 
+/// The failure for a name that no target has.
+pub(crate) fn unknown(name: &str, known: &[&str]) -> Failure {
+    let help = known_names::advice(name, known, "", |names| format!("write {names} or the file of a target"));
+    Failure::new(format_args!("no target is named `{}`", shown(name))).help(help)
+}
+
 /// A target by its name, or from its file.
 pub(crate) fn load(name: &str, interrupt: &Interrupt) -> Result<Cow<'static, Target>, Failure> {
     if let Some(target) = Target::named(name) {
@@ -30,9 +37,8 @@ pub(crate) fn load(name: &str, interrupt: &Interrupt) -> Result<Cow<'static, Tar
     }
     let path = Path::new(name);
     if !path.exists() && !name.contains(['.', '/']) {
-        let names: Vec<String> = TARGETS.iter().map(|(name, _)| format!("`{name}`")).collect();
-        return Err(Failure::new(format_args!("no target is named `{}`", shown(name)))
-            .help(format!("write {} or the file of a target", names.join(", "))));
+        let names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+        return Err(unknown(name, &names));
     }
     let text = read_text(path, (MAX_BYTES, "a target"), interrupt)?;
     Target::parse(&text).map(Cow::Owned).map_err(|error| {

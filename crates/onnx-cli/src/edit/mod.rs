@@ -490,6 +490,11 @@ fn rules(model: &Model, args: &EditArgs) -> Result<Vec<RenameRule>, Failure> {
         if old.is_empty() || new.is_empty() {
             return Err(malformed());
         }
+        let second = new.split_once(',').and_then(|(_, second)| second.split_once('='));
+        if second.is_some_and(|(name, _)| names.contains(name)) {
+            return Err(Failure::new(format_args!("`{}` has two new names", shown(text)))
+                .help("write `--rename OLD=NEW` once for each name"));
+        }
         let is_pattern = !names.contains(old) && old.contains(['*', '?']);
         rules.push(if is_pattern {
             RenameRule::pattern(old, new)

@@ -34,6 +34,14 @@ const TYPED: &[(&str, i32, &str)] = &[
     ("set_opset m.onnx 13", 2, "`onnx convert IN --opset N -o OUT`"),
     ("m.onnx", 2, "write `onnx info m.onnx`"),
     ("weights m.onnx", 2, "write `onnx weights list m.onnx`"),
+    // Reports, targets and renamings.
+    ("check m.onnx --sarif", 2, "write `onnx check m.onnx --format sarif`"),
+    ("check m.onnx --github", 2, "write `onnx check m.onnx --format github`"),
+    ("info m.onnx --csv", 2, "write `onnx info m.onnx --format csv`"),
+    ("check m.onnx --report r.json", 2, "write `--format json > FILE`"),
+    ("check m.onnx --target onnxruntim", 2, "did you mean `onnxruntime`?"),
+    ("quantize m.onnx --to int8 --seed 0 --target tensort", 2, "did you mean `tensorrt`?"),
+    ("edit m.onnx --rename input_ids=a,logits=b", 2, "write `--rename OLD=NEW` once for each name"),
     // Options before the command.
     ("--timeout 60s check m.onnx", 0, "no findings"),
     ("--timeout=60s -v check m.onnx", 0, "no findings"),
