@@ -244,6 +244,11 @@ impl Batch {
         }
     }
 
+    /// The directory of the outputs.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref().map(Path::new)
+    }
+
     /// Makes the directories of the outputs.
     pub(crate) fn make_directories(&self) -> Result<(), Failure> {
         let Some(directory) = &self.directory else { return Ok(()) };

@@ -77,7 +77,7 @@ impl Formatted {
     /// Does with the text what the user wants.
     fn write(&self, args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
         let name = display_name(&self.path);
-        let item = json!({ "file": name, "formatted": !self.is_changed });
+        let item = json!({ "file": name, "name": name, "formatted": !self.is_changed });
         let format = Some(Format::Onnxtxt.id());
         out.input_of(&name, format, Some(self.bytes), Sink::new(), vec![JsonText::of(&item)?])?;
         if args.check {

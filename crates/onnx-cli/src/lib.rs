@@ -110,6 +110,13 @@ use limits::LimitArgs;
 use output::Out;
 use writing::Stream;
 
+/// All rules that the command reports, by ascending code, for the index of rules.
+#[doc(hidden)]
+#[must_use]
+pub fn rules() -> Vec<&'static onnx_diag::Rule> {
+    rules::all()
+}
+
 /// Runs the command with its arguments, of which the first is its name, and returns the exit status.
 ///
 /// It is the main function of a process: it handles signals, and a request for memory that fails ends the process.
@@ -169,8 +176,9 @@ fn several(batch: Result<batch::Batch, exit::Failure>, arguments: &[OsString]) -
     let sort = first.sort_by.clone();
     let name = first.command.name();
     let checked = table::check(name, out.collected.format, sort.as_deref());
-    let checked =
-        checked.and_then(|()| if first.command.is_dry_run() { Ok(()) } else { batch.make_directories() });
+    let checked = checked.and_then(|()| {
+        if first.command.is_dry_run() { out.would_make(batch.directory()) } else { batch.make_directories() }
+    });
     let result = checked.and_then(|()| batch::run(parsed, &mut out, dispatch));
     batch.explain(&out);
     ended(result, out)

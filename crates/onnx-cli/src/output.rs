@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anstream::{AutoStream, ColorChoice};
@@ -102,6 +103,8 @@ pub(crate) struct Out {
     pub(crate) pending: RefCell<Vec<Diagnostic>>,
     /// The sizes for all models, if the command is about several.
     pub(crate) shared_sizes: Option<SharedSizes>,
+    /// The directory that a dry run does not make, and a run would.
+    unmade: Option<PathBuf>,
     /// What the command reports.
     pub(crate) collected: Collected,
 }
@@ -130,6 +133,7 @@ impl Out {
             is_denied: Cell::new(false),
             pending: RefCell::default(),
             shared_sizes: None,
+            unmade: None,
             collected: Collected::new(command, format),
         }
     }
@@ -199,6 +203,23 @@ impl Out {
     /// Whether only errors are wanted.
     pub(crate) const fn is_quiet(&self) -> bool {
         self.quiet
+    }
+
+    /// Notes the directory that a run would make for its outputs, unless that is impossible.
+    pub(crate) fn would_make(&mut self, directory: Option<&Path>) -> Result<(), Failure> {
+        let Some(directory) = directory else { return Ok(()) };
+        let existing = directory.ancestors().find(|path| path.symlink_metadata().is_ok());
+        if let Some(file) = existing.filter(|path| !path.is_dir()) {
+            return Err(Failure::cannot_write(file, ErrorKind::NotADirectory.into()));
+        }
+        self.unmade = Some(directory.to_owned());
+        Ok(())
+    }
+
+    /// Whether a file would be in a directory that is only made by a run, so that nothing is replaced.
+    pub(crate) fn is_unmade(&self, path: &Path) -> bool {
+        let is_missing = || path.parent().is_some_and(|parent| !parent.exists());
+        self.unmade.as_ref().is_some_and(|directory| path.starts_with(directory)) && is_missing()
     }
 
     /// Why a summary that is the result could not be written.

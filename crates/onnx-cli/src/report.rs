@@ -148,6 +148,7 @@ impl Command {
         match self {
             Self::Infer(args) => args.output.dry_run,
             Self::Convert(args) => args.output.dry_run,
+            Self::Quantize(args) => args.output.dry_run,
             Self::Rewrite(args) => args.edits.output.dry_run,
             Self::Simplify(args) => args.edits.output.dry_run,
             Self::Edit(args) => args.output.dry_run,

@@ -21,7 +21,7 @@ use crate::progress::Progress;
 use crate::spelling::quoted;
 use crate::store::{Destination, Effect};
 use crate::weights::Placement;
-use crate::{size, store, weights};
+use crate::{rows, size, store, weights};
 
 /// Reads a number of parts, or the most bytes of one: `4`, `500MB`.
 pub(crate) fn parts(text: &str) -> Result<Parts, String> {
@@ -58,7 +58,8 @@ pub(crate) fn run(args: &ExtractArgs, parts: Parts, out: &mut Out) -> Result<Out
                 match part {
                     Ok(part) => {
                         found.merge(invalid(&part.model));
-                        made.push(Made::new(name, &part, before));
+                        let file = directory.map_or_else(|| name.into(), |directory| directory.join(name));
+                        made.push(Made::new(&rows::name(&file), &part, before));
                     }
                     Err(error) => found.merge(error.findings(&loaded.model)),
                 }
@@ -153,6 +154,9 @@ fn write(
         Some(_) if args.output.dry_run => Effect::DryRun,
         Some(_) => Effect::Write,
     };
+    if effect == Effect::DryRun {
+        out.would_make(directory)?;
+    }
     let created = directory.filter(|_| effect == Effect::Write).map(CreatedFolder::new).transpose()?;
     let options = store::options(args.output.write, inputs.clone());
     let mut set = FileSet::new(&options);

@@ -211,8 +211,9 @@ pub(crate) fn write_with(
         bytes.get_or_insert(counted.bytes);
         result
     };
+    let is_unmade = to.effect == Effect::DryRun && out.is_unmade(to.path);
     match to.effect {
-        Effect::NoOutput(_) => {
+        _ if is_unmade || matches!(to.effect, Effect::NoOutput(_)) => {
             counted(model, &mut io::sink()).map_err(|error| cannot_write(to.path, error))?
         }
         Effect::DryRun if is_stream(to.path) => {

@@ -27,7 +27,7 @@ enum Source {
     Bytes,
     Errors,
     Warnings,
-    /// `ok`, or why there is more to say: the first diagnostic or the failure.
+    /// `ok`, or why there is more to say: the failure, or the first error or warning.
     Verdict,
     /// A part of the item of the input, as a JSON pointer.
     Item(&'static str),
@@ -302,16 +302,23 @@ fn verdict(report: &CommandReport, (index, input): (usize, &Input), item: Option
         // The model was changed in spite of them.
         None if has_type_errors => "errors in its types: `onnx check` lists them".to_owned(),
         None => match found_warning(input) {
-            Some(warning) => format!("{}: {}", warning.severity, warning.message),
+            Some(warning) if *warning.rule == COMMAND_WARNED => {
+                format!("{}: {}", warning.severity, warning.message)
+            }
+            Some(warning) => format!("warning: {}: {}", warning.rule.id(), warning.message),
             None if input.findings.has_errors() => Status::Findings.as_str().to_owned(),
+            // Those beyond `--max-findings`.
+            None if input.findings.counts().warnings > 0 => "warnings".to_owned(),
             None => Status::Ok.as_str().to_owned(),
         },
     }
 }
 
-/// The first warning of the command about an input.
+/// The first warning about an input: of the command, or else of what was found in the model.
 fn found_warning(input: &Input) -> Option<&Diagnostic> {
-    input.findings.iter().find(|found| *found.rule == COMMAND_WARNED)
+    let mut found = input.findings.iter();
+    let of_command = found.clone().find(|found| *found.rule == COMMAND_WARNED);
+    of_command.or_else(|| found.find(|found| found.severity == Severity::Warning))
 }
 
 /// Whether a rule says that a model contradicts itself.

@@ -35,7 +35,7 @@ fn verify(loaded: &mut Loaded, out: &mut Out) -> Result<(), Failure> {
         report::select(model, &mut sink);
         let [nodes, values, graphs] = counts;
         let facts = json!({
-            "file": loaded.name, "sound": is_sound, "nodes": nodes, "values": values, "graphs": graphs,
+            "file": loaded.name, "name": loaded.name, "sound": is_sound, "nodes": nodes, "values": values, "graphs": graphs,
         });
         let items = vec![JsonText::of(&facts)?];
         return out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), sink, items);

@@ -12,6 +12,7 @@ use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
 use onnx_types::Symbol;
 use onnx_version::{ConvertOptions, ImportCorrection, correct_import};
+use serde_json::{Value, json};
 use similar::algorithms::{Capture, Compact, Replace, myers};
 use similar::{ChangeTag, DiffOp, group_diff_ops};
 
@@ -20,6 +21,7 @@ use crate::args::{CheckArgs, ExternalArgs, FormatOfExtension, OutputArgs, Output
 use crate::exit::Failure;
 use crate::format::{self, Format};
 use crate::input::{Loaded, is_stream, load_as};
+use crate::json::JsonText;
 use crate::output::{BAD, DIM, GOOD, HEADING, Out, clean_lines, paint};
 use crate::part::Part;
 use crate::progress::Progress;
@@ -37,6 +39,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Repaired {
     /// The changes, for people; empty if there are none.
     pub(super) text: String,
+    /// What was done.
+    pub(super) fixes: Vec<Fix>,
     /// The size of the repaired file.
     pub(super) bytes: u64,
     /// In a dry run, the repaired file as it would be read again.
@@ -63,17 +67,17 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure>
         ))
         .help("`onnx convert IN.onnxtxt -o OUT.onnx` makes a model that `--fix` repairs; or edit the text"));
     }
-    let text = changes(&mut loaded, args.dry_run)?;
-    if text.is_empty() {
+    let (text, fixes) = changes(&mut loaded, args.dry_run)?;
+    if fixes.is_empty() {
         return Ok(Repaired::default());
     }
     let bytes = write(path, &loaded, args.dry_run)?;
     let after = if args.dry_run { Some(read_again(loaded)?) } else { None };
-    Ok(Repaired { text, bytes, after })
+    Ok(Repaired { text, fixes, bytes, after })
 }
 
-/// Writes the repaired model into another file, if that is wanted. Returns this file, which is the one to check.
-pub(super) fn repair_into(args: &CheckArgs, out: &mut Out) -> Result<Option<PathBuf>, Failure> {
+/// Writes the repaired model into another file, if that is wanted. Returns this file, which is the one to check, and what was done.
+pub(super) fn repair_into(args: &CheckArgs, out: &mut Out) -> Result<Option<(PathBuf, Vec<Fix>)>, Failure> {
     let Some(output) = args.output_file.as_ref().filter(|_| !args.dry_run) else { return Ok(None) };
     let [input] = args.files.as_slice() else {
         return Err(Failure::new("several models cannot be written to one file")
@@ -90,7 +94,7 @@ pub(super) fn repair_into(args: &CheckArgs, out: &mut Out) -> Result<Option<Path
     let placement = Placement { path: output, format, effect, weights, external };
     placement.check()?;
     let inputs = loaded.files()?;
-    let text = changes(&mut loaded, false)?;
+    let (text, fixes) = changes(&mut loaded, false)?;
     let to = placement.destination(loaded.execution.clone(), OutputArgs::default(), inputs);
     let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, Progress::start("repairing", 1), out)?;
@@ -99,16 +103,25 @@ pub(super) fn repair_into(args: &CheckArgs, out: &mut Out) -> Result<Option<Path
         true => {}
         false => out.aside(&text),
     }
-    Ok(Some(output.clone()))
+    Ok(Some((output.clone(), fixes)))
 }
 
-/// Repairs a model. Returns the changes, for people; empty if there are none.
-fn changes(loaded: &mut Loaded, is_dry_run: bool) -> Result<String, Failure> {
+/// What was done to a model, for programs.
+pub(super) fn item(name: &str, fixes: &[Fix]) -> Result<JsonText, Failure> {
+    let repairs: Vec<Value> = fixes
+        .iter()
+        .map(|fix| json!({ "code": fix.rule.id().to_string(), "name": fix.rule.slug, "what": fix.what }))
+        .collect();
+    JsonText::of(&json!({ "name": name, "repairs": repairs }))
+}
+
+/// Repairs a model. Returns the changes, for people, which are empty if there are none, and what was done.
+fn changes(loaded: &mut Loaded, is_dry_run: bool) -> Result<(String, Vec<Fix>), Failure> {
     let before = printed(&loaded.model)?;
     let done = repairs(loaded)?;
     let mut text = String::new();
     if done.is_empty() {
-        return Ok(text);
+        return Ok((text, done));
     }
     let after = printed(&loaded.model)?;
     let verb = if is_dry_run { "would be repaired" } else { "repaired" };
@@ -118,7 +131,7 @@ fn changes(loaded: &mut Loaded, is_dry_run: bool) -> Result<String, Failure> {
         writeln!(text, "  {code} {}: {}", fix.rule.slug, Clean(&fix.what))?;
     }
     difference(&mut text, &before, &after)?;
-    Ok(text)
+    Ok((text, done))
 }
 
 /// Repairs a model, and tells how.

@@ -51,10 +51,13 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         if args.part == Part::Model { &["onnx", "onnxops", "onnxrules"] } else { &["pb"] };
     let files = expand(&args.files, extensions);
     idle::refuse_for(args, &files)?;
-    let files = match fix::repair_into(args, out)? {
-        Some(repaired) => vec![Ok(repaired)],
-        None => files,
+    let (files, mut done) = match fix::repair_into(args, out)? {
+        Some((file, done)) => (vec![Ok(file)], done),
+        None => (files, Vec::new()),
     };
+    if args.fix {
+        out.result_kind("check/1", "models");
+    }
     let progress = Progress::start("checking", files.len());
     let mut totals = Totals::of(files.len());
     let process = |path: &Path| {
@@ -64,24 +67,17 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         found
     };
     jobs::in_order(files, args.jobs, process, |name, result| match result {
-        Ok(Checked { sink, source, repaired, format, bytes, contradiction, repairable }) => {
+        Ok(checked) => {
+            show(args, &name, &checked, &progress, out)?;
+            let Checked { sink, repaired, format, bytes, contradiction, .. } = checked;
             totals.add(&sink);
             if !repaired.text.is_empty() {
                 out.output(Path::new(&name), Some(format), repaired.bytes, !args.dry_run);
             }
-            if out.is_for_people() && out.is_quiet() && !sink.has_errors() {
-                // Only errors are wanted.
-            } else if out.is_for_people() {
-                let mut shown = sink.clone();
-                if out.is_quiet() {
-                    shown.retain_errors();
-                }
-                let text = report::text(args, &name, &shown, (source.as_deref(), &repairable))?;
-                progress.aside(|| out.text(&repaired.text).and_then(|()| out.text(&text)))?;
-            } else {
-                progress.aside(|| out.aside(&repaired.text));
-            }
-            progress.aside(|| out.input_of(&name, Some(format), bytes, sink, Vec::new()))?;
+            done.extend(repaired.fixes);
+            let items =
+                if args.fix { vec![fix::item(&name, &std::mem::take(&mut done))?] } else { Vec::new() };
+            progress.aside(|| out.input_of(&name, Some(format), bytes, sink, items))?;
             match contradiction {
                 Some(failure) => progress.aside(|| out.refused(Some(&name), &failure)),
                 None => Ok(()),
@@ -98,6 +94,31 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         out.text(&totals.text()?)?;
     }
     Ok(Outcome::Fine)
+}
+
+/// Writes what people read about a file.
+fn show(
+    args: &CheckArgs,
+    name: &str,
+    checked: &Checked,
+    progress: &Progress,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let Checked { sink, source, repaired, repairable, .. } = checked;
+    if !out.is_for_people() {
+        progress.aside(|| out.aside(&repaired.text));
+        return Ok(());
+    }
+    // Only errors are wanted.
+    if out.is_quiet() && !sink.has_errors() {
+        return Ok(());
+    }
+    let mut shown = sink.clone();
+    if out.is_quiet() {
+        shown.retain_errors();
+    }
+    let text = report::text(args, name, &shown, (source.as_deref(), repairable))?;
+    progress.aside(|| out.text(&repaired.text).and_then(|()| out.text(&text)))
 }
 
 /// Everything that is wrong with one file.

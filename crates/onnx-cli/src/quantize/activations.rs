@@ -128,8 +128,8 @@ fn table(name: &str, interrupt: &Interrupt) -> Result<Quantization, Failure> {
     }
     let names: Vec<String> = QUANTIZATIONS.iter().map(|(name, _)| format!("`{name}`")).collect();
     if !name.contains(['.', '/']) && !Path::new(name).exists() {
-        return Err(Failure::new(format_args!("no target is named `{}`", shown(name)))
-            .help(format!("write {} or the file of a target", names.join(", "))));
+        let known: Vec<&str> = QUANTIZATIONS.iter().map(|(name, _)| *name).collect();
+        return Err(targets::unknown(name, &known));
     }
     targets::load(name, interrupt)?.quantization.clone().ok_or_else(|| {
         Failure::new(format_args!("the target `{}` has no `quantization`", shown(name)))
@@ -263,12 +263,15 @@ fn work(
 
 /// Writes the ranges, if the arguments name a file.
 fn save_ranges(loaded: &Loaded, args: &QuantizeArgs, ranges: &Ranges, out: &mut Out) -> Result<(), Failure> {
-    let Some(path) = args.calibration.save_ranges.as_ref().filter(|_| !args.output.dry_run) else {
-        return Ok(());
-    };
-    let options = store::options(args.output.write, loaded.files()?);
+    let Some(path) = args.calibration.save_ranges.as_ref() else { return Ok(()) };
+    let is_dry_run = args.output.dry_run;
+    let options = store::options(args.output.write, loaded.files()?).with_dry_run(is_dry_run);
     let text = ranges.to_text();
     write_file(path, FileKind::Json, &options, |file| file.write_all(text.as_bytes()))?;
+    out.output(path, Some("json"), text.len() as u64, !is_dry_run);
+    if is_dry_run {
+        return Ok(());
+    }
     out.written(&format!("wrote the ranges to {}", shown(&rows::name(path))));
     Ok(())
 }

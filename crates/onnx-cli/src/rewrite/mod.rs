@@ -486,6 +486,7 @@ fn item(loaded: &Loaded, done: &PipelineReport, before: usize, answers: &[why::A
     };
     json!({
         "file": loaded.name,
+        "name": loaded.name,
         "nodes": { "before": before, "after": loaded.model.node_count() },
         "edits": done.edits(),
         "passes": done.passes.iter().map(pass).collect::<Vec<_>>(),

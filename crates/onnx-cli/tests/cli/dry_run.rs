@@ -185,3 +185,48 @@ fn outputs_of_all_commands_are_in_the_report() {
     assert_eq!(report["outputs"][0]["name"], "<stdout>");
     assert!(report["outputs"][0]["bytes"].as_u64().unwrap() > 100);
 }
+
+/// A run makes the directory of its outputs, so a dry run does not need it.
+#[test]
+fn dry_runs_need_no_directory() {
+    let folder = folder();
+    folder.put("models/a.onnx", models::small());
+    folder.put("models/deep/b.onnx", models::small());
+    for command in [
+        "convert --opset 18",
+        "quantize --to int8 --weights-only",
+        "simplify",
+        "rewrite --pass no-identities",
+        "edit --metadata a=b",
+        "extract --outputs sum",
+        "extract --parts 1",
+        "infer",
+        "inline",
+        "outline",
+    ] {
+        for (input, output) in [("in.onnx", "new/"), ("models", "new/"), ("in.onnx", "new/sub/")] {
+            let line = format!("{command} {input} -o {output}");
+            let before = contents(&folder);
+            let dry = onnx(&folder, &format!("{line} --dry-run"));
+            assert_eq!(contents(&folder), before, "{line}");
+            let report = onnx(&folder, &format!("{line} --dry-run --format json")).json();
+            assert_eq!(contents(&folder), before, "{line}");
+            let done = onnx(&folder, &line);
+            let told = |run: &Run| format!("{}{}", run.out, run.err).replace("would write", "wrote");
+            let told_dry = told(&dry);
+            let is_same =
+                told(&done).lines().all(|said| told_dry.contains(said) || said.starts_with("to join"));
+            assert!(dry.code == done.code && is_same, "{line}\n{told_dry}\n{}", told(&done));
+            let outputs = report["outputs"].as_array().unwrap();
+            assert!(!outputs.is_empty(), "{line}");
+            for output in outputs {
+                assert!(output["written"] == false, "{line}: {output}");
+                let path = folder.path().join(output["name"].as_str().unwrap());
+                assert_eq!(output["bytes"], std::fs::metadata(path).unwrap().len(), "{line}");
+            }
+            std::fs::remove_dir_all(folder.path().join("new")).unwrap();
+        }
+        // What is not a directory cannot become one.
+        onnx(&folder, &format!("{command} in.onnx -o notes.txt/ --dry-run")).exits(2).says("notes.txt");
+    }
+}

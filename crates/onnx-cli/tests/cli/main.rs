@@ -43,6 +43,7 @@ mod pipes;
 mod program;
 mod reduce;
 mod refused_words;
+mod report_files;
 mod reports;
 mod reports_are_true;
 mod rewrite;

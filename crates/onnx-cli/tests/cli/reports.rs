@@ -23,7 +23,7 @@ pub(crate) fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 33] = [
+pub(crate) const RESULTS: [(&str, &str); 34] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
@@ -57,6 +57,7 @@ const RESULTS: [(&str, &str); 33] = [
     ("convert/1", include_str!("../../../../docs/schema/convert-1.schema.json")),
     ("number-format/1", include_str!("../../../../docs/schema/number-format-1.schema.json")),
     ("quantize/1", include_str!("../../../../docs/schema/quantize-1.schema.json")),
+    ("check/1", include_str!("../../../../docs/schema/check-1.schema.json")),
 ];
 
 /// Tests a result against the schema of its kind. Later versions may have more keys; those of this one are all listed.
@@ -146,6 +147,7 @@ fn every_kind_of_result_has_a_schema() {
         "quantize weights.onnxtxt --to int8 --weights-only --measure",
         "quantize weights.onnxtxt --to uint8 --seed 0 --measure --losses",
         "fmt list.onnxtxt --check",
+        "check list.onnxtxt --fix --dry-run",
         "rewrite list.onnxtxt --pass no-identities,folded-constants --prove",
         "info functions.onnxtxt",
         "inline functions.onnxtxt",
