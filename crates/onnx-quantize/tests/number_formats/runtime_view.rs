@@ -109,9 +109,13 @@ fn pairs_are_repeated_behind_what_changes_nothing() {
 /// What moves elements in a function, which is not changed, has a `Sum` in front of the call.
 #[test]
 fn pairs_are_not_repeated_in_functions() {
-    for (function, is_held) in
-        [("b = Transpose (a)", true), ("i = Identity (a) b = Reshape (i, s)", true), ("b = Tanh (a)", false)]
-    {
+    for (function, is_held) in [
+        ("b = Transpose (a)", true),
+        ("i = Identity (a) b = Reshape (i, s)", true),
+        ("i = Cast <to = 1> (a) b = Reshape (i, s)", true),
+        ("i = Cast <to = 10> (a) t = Transpose (i) b = Cast <to = 1> (t)", true),
+        ("b = Tanh (a)", false),
+    ] {
         let text = format!(
             r#"<ir_version: 10, opset_import: ["": 21, "my": 1]> g (float[3,3] x) => (float[3,3] y, float[3,3] z)
             <float[3,3] w = {WEIGHT}, int64[2] s = {{3, 3}}> {{
@@ -253,6 +257,50 @@ fn functions_are_parts_of_nested_graphs() {
         let options = StaticOptions::new(&table).with_quantized_results(true);
         let (result, ..) = super::quantized(&text, ElemType::Uint8, &options);
         assert!(makers(&result, user).iter().any(|op| op == maker), "{nodes}\n{}", text_of(&result));
+    }
+}
+
+/// Several nodes of a function move elements in front of a nested graph, which may have them in a call.
+#[test]
+fn nested_graphs_take_what_functions_move() {
+    let nested = |branch: &str| {
+        format!(
+            "y = If (k) <then_branch = t () => (float[3,3] r) {{ {branch} }}, else_branch = e () => (float[3,3] n) {{ n = Neg (m) }}>"
+        )
+    };
+    let looped = |body: &str| {
+        format!(
+            "j = Constant <value_int = 2> () o = Identity (a)
+            y = Loop (j, , o) <body = l (int64 i, bool c, float[3,3] s) => (bool d, float[3,3] r) {{ d = Identity (c) {body} }}>"
+        )
+    };
+    for (function, is_held) in [
+        (format!("u = Transpose (a) m = Transpose (u) {}", nested("r = Relu (m)")), true),
+        (
+            format!(
+                "u = Transpose (a) i = Identity (u) q = Transpose (i) m = Identity (q) {}",
+                nested("r = Relu (m)")
+            ),
+            true,
+        ),
+        (format!("m = my.MM (a) {}", nested("r = Relu (m)")), true),
+        (format!("u = Transpose (a) m = Tanh (u) {}", nested("r = my.R (u)")), true),
+        (format!("u = Transpose (a) {}", looped("v = my.R (u) r = Add (v, s)")), true),
+        (format!("u = Transpose (a) v = Transpose (u) {}", looped("r = Add (v, s)")), true),
+        (format!("u = Transpose (a) q = Transpose (u) m = Tanh (q) {}", nested("r = Relu (m)")), false),
+        (format!("m = Tanh (a) {}", nested("r = my.R (m)")), false),
+    ] {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 20, "my": 1]> g (float[3,3] x, bool is) => (float[3,3] y, float[3,3] z)
+            <float[3,3] w = {WEIGHT}> {{ p = MatMul (x, w) y = my.T (p, is) z = MatMul (p, w) }}
+            <domain: "my", opset_import: ["": 20]> R (a) => (c) {{ c = Relu (a) }}
+            <domain: "my", opset_import: ["": 20]> MM (a) => (c) {{ u = Transpose (a) c = Transpose (u) }}
+            <domain: "my", opset_import: ["": 20, "my": 1]> T (a, k) => (y) {{ {function} }}"#
+        );
+        let table = Quantization::named("generic").unwrap();
+        let options = StaticOptions::new(&table).with_quantized_results(true);
+        let (result, ..) = super::quantized(&text, ElemType::Uint8, &options);
+        assert_eq!(makers(&result, "T") == ["Sum"], is_held, "{function}\n{}", text_of(&result));
     }
 }
 

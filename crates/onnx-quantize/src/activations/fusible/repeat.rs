@@ -8,7 +8,7 @@ use onnx_schema::op;
 use onnx_types::{ElemType, Symbol};
 
 use super::held::Held;
-use super::runtime_view::{Place, RuntimeView, is_outside};
+use super::runtime_view::{RuntimeView, is_outside};
 use super::version;
 use crate::activations::apply::add_pair;
 use crate::edits::{add_constant_in, nodes_outside_functions};
@@ -72,7 +72,7 @@ pub(super) fn repeat_pairs(model: &mut Model, view: &RuntimeView) -> Result<(usi
                 continue;
             }
             if let Some((call, index)) = place.entry {
-                let is_taken = || is_captured(model, view, result, model.node(call).graph());
+                let is_taken = || is_moved_and_captured(model, view, result);
                 entries.extend((from.is_int8 || is_taken()).then_some(Held::Operand(call, index)));
                 continue;
             }
@@ -80,7 +80,7 @@ pub(super) fn repeat_pairs(model: &mut Model, view: &RuntimeView) -> Result<(usi
             if !can_follow || !done.insert(place.node) {
                 continue;
             }
-            if !(from.is_int8 || is_captured(model, view, result, model.graph_of(result))) {
+            if !(from.is_int8 || is_captured(model, view, result)) {
                 open.push(Dequantized { value: result, ..from });
             } else if model.value(result).uses().iter().any(|&at| !is_quantized(model, at)) {
                 let graph = model.graph_of(result);
@@ -104,18 +104,16 @@ pub(super) fn repeat_pairs(model: &mut Model, view: &RuntimeView) -> Result<(usi
     Ok((count, has_entries))
 }
 
-/// Whether a graph that is nested in another one, or in a function that it calls, uses a value, or a copy of it.
-fn is_captured(model: &Model, view: &RuntimeView, value: ValueId, own: GraphId) -> bool {
-    let is_nested = |graph| model.owner_node(graph).is_some();
-    let is_output = |at: &Use| matches!(at.user, User::Graph(graph) if graph != own && is_nested(graph));
-    let is_inside = |place: &Place| {
-        let graph = model.node(place.node).graph();
-        match place.entry {
-            Some((call, _)) => model.node(call).graph() != own || is_nested(graph),
-            None => graph != own && is_nested(graph),
-        }
-    };
-    model.value(value).uses().iter().any(is_output) || view.copied_users(model, value).iter().any(is_inside)
+/// Whether a nested graph takes a value, or a copy of it.
+fn is_captured(model: &Model, view: &RuntimeView, value: ValueId) -> bool {
+    view.is_captured(model, value, |model, node, index| view.is_same(model, node, index))
+}
+
+/// Like [`is_captured`], also behind operators that move elements.
+fn is_moved_and_captured(model: &Model, view: &RuntimeView, value: ValueId) -> bool {
+    view.is_captured(model, value, |model, node, index| {
+        index == 0 && is_repeated_behind(model.node(node)) || view.is_same(model, node, index)
+    })
 }
 
 /// Whether a node quantizes a copy of what a pair gives, for a nested graph: onnxruntime leaves out the copy, then both nodes around it, and
@@ -130,7 +128,7 @@ fn is_cancelled(model: &Model, view: &RuntimeView, (node, result): (NodeId, Valu
         user.output(0).filter(|_| user.is(op::DEQUANTIZE_LINEAR))
     };
     let mut results = model.consumers(result).filter_map(dequantized).chain([result]);
-    results.any(|value| is_captured(model, view, value, record.graph()))
+    results.any(|value| is_captured(model, view, value))
 }
 
 /// A constant in a graph: that of another graph, or a copy.

@@ -57,6 +57,11 @@ impl RuntimeView {
         Self { calls, varying: RefCell::default() }
     }
 
+    /// The nodes that call a function, by its body.
+    pub(crate) fn calls(&self, body: GraphId) -> &[NodeId] {
+        self.calls.get(&body).map_or(&[], Vec::as_slice)
+    }
+
     /// Whether a value depends on what a caller gives, or a loop carries.
     pub(super) fn varies(&self, model: &Model, value: ValueId) -> bool {
         self.varying.borrow_mut().has(model, value)
@@ -69,18 +74,45 @@ impl RuntimeView {
         value: ValueId,
         is_copy: impl Fn(&Model, NodeId, usize) -> bool,
     ) -> Vec<Place> {
+        self.reach(model, value, is_copy).0
+    }
+
+    /// Whether a graph takes a value from outside, or its copies by nodes that a predicate chooses. A function is a part of the graph that calls it.
+    pub(super) fn is_captured(
+        &self,
+        model: &Model,
+        value: ValueId,
+        is_copy: impl Fn(&Model, NodeId, usize) -> bool,
+    ) -> bool {
+        self.reach(model, value, is_copy).1
+    }
+
+    /// The nodes that use a value, or its copies, and whether a nested graph takes one of these from outside.
+    fn reach(
+        &self,
+        model: &Model,
+        value: ValueId,
+        is_copy: impl Fn(&Model, NodeId, usize) -> bool,
+    ) -> (Vec<Place>, bool) {
         let (mut open, mut found) = (vec![Reached { value, calls: Vec::new() }], Vec::new());
         let mut seen = HashSet::<Reached, RandomState>::default();
-        let mut inside = 0_usize;
+        let (mut inside, mut is_captured) = (0_usize, false);
         while let Some(reached) = open.pop() {
             // Functions that call others twice double the ways through them.
             inside += usize::from(!reached.calls.is_empty());
+            is_captured |= inside > MOST_INSIDE;
             if inside > MOST_INSIDE || !seen.insert(reached.clone()) {
                 continue;
             }
             let Reached { value, calls } = reached;
+            let own = model.graph_of(value);
             for at in model.value(value).uses() {
                 let index = at.index as usize;
+                is_captured |= match at.user {
+                    User::Node(node) => model.node(node).graph() != own,
+                    User::Graph(graph) => graph != own,
+                    User::Attribute(_) => false,
+                };
                 match at.user {
                     User::Node(node) => match body(model, node) {
                         Some(body) => {
@@ -102,7 +134,7 @@ impl RuntimeView {
                 }
             }
         }
-        found
+        (found, is_captured)
     }
 
     /// The results that an output of a graph is where the graph takes the place of a node.
@@ -155,12 +187,13 @@ impl RuntimeView {
         let elem = |value: Option<ValueId>| value.and_then(|value| model.ty(value)).and_then(inner_elem);
         let is = |op| record.is(op);
         match index {
+            // The types are those of the call in a function.
             0 if is(op::CAST) || is(op::CAST_LIKE) => {
-                let before = elem(record.input(0));
-                before.is_some() && before == elem(record.output(0))
+                let types = elem(record.input(0)).zip(elem(record.output(0)));
+                types.map_or(!is_outside(model, node), |(before, after)| before == after)
             }
             // In training, elements are dropped.
-            0 if is(op::DROPOUT) => record.input(2).is_none(),
+            0 if is(op::DROPOUT) => record.input(2).is_none() || is_neutral(2, 0.0),
             0 if is(op::SUB) => is_neutral(1, 0.0),
             0 if is(op::DIV) => is_neutral(1, 1.0),
             0 | 1 if is(op::ADD) => is_neutral(1 - index, 0.0),
