@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use onnx_eval::EvalOptions;
 use onnx_ir::{Constant, Def, EditError, GraphId, Model, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::{Registry, attr, op};
 use onnx_shape_infer::{InferOptions, MergePolicy, infer};
@@ -157,6 +158,15 @@ pub(crate) fn without_defaults(model: &Model) -> Result<Cow<'_, Model>, EditErro
     let mut changed = model.clone();
     changed.set_graph_inputs(model.main_graph(), &open_inputs(model))?;
     Ok(Cow::Owned(changed))
+}
+
+/// The settings for computing constants.
+pub(crate) fn evaluation<'a>(
+    registry: &'a Registry,
+    data: &'a dyn DataSource,
+    execution: &Execution,
+) -> EvalOptions<'a> {
+    EvalOptions::default().with_registry(registry).with_data(data).with_execution(execution.clone())
 }
 
 /// Counts a node of an operator, in rows in the order of the first node of each.

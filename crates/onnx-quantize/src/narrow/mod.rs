@@ -8,6 +8,7 @@ mod counts;
 mod cut;
 mod functions;
 mod index;
+mod large;
 mod mask;
 mod not_taken;
 mod precision;
@@ -362,7 +363,7 @@ fn attempt(
         specialize(model, &infer_options(options), &mut kept).map_err(invalid)?;
     let (mut counters, mut imprecise) = (Vec::new(), Vec::new());
     // `float` has every number of the narrow types.
-    let (losses, (out_of_range, not_run)) = match change {
+    let (losses, ranges) = match change {
         Change::Narrow(half) => {
             interrupt.check()?;
             counters = index::keep(model, &types, &functions, &mut kept);
@@ -371,7 +372,7 @@ fn attempt(
             mask::confirm(model, &mut losses);
             imprecise = precision::keep(model, half, &losses, &mut kept);
             interrupt.check()?;
-            let ranges = range::keep(model, half, options, &losses, &mut kept);
+            let ranges = range::keep(model, &types, half, options, &losses, &mut kept);
             interrupt.check()?;
             between::keep(model, &types, half, options.registry, &mut kept);
             (losses, ranges)
@@ -379,10 +380,11 @@ fn attempt(
         Change::Widen(_) => Default::default(),
     };
     interrupt.check()?;
-    let (choice, mut done) = choose(model, change, options, (&types, &counters), &functions, &kept, &losses)?;
+    let wide = (&counters[..], &ranges.wide[..]);
+    let (choice, mut done) = choose(model, change, options, (&types, wide), &functions, &kept, &losses)?;
     interrupt.check()?;
-    done.not_run = not_run;
-    done.out_of_range = out_of_range;
+    done.not_run = ranges.not_run;
+    done.out_of_range = ranges.worst;
     done.imprecise = imprecise;
     let reading = Reading { data: options.data, interrupt };
     (done.casts, done.removed_casts) =
@@ -479,7 +481,7 @@ fn choose(
     model: &Model,
     change: Change,
     options: &NarrowOptions<'_>,
-    (types, counters): (&Types, &[ValueId]),
+    (types, (counters, large)): (&Types, (&[ValueId], &[ValueId])),
     called: &[onnx_ir::FunctionId],
     kept: &Kept,
     losses: &ConstantLosses,
@@ -493,6 +495,11 @@ fn choose(
         if let Some(slot) = slots.maker(value) {
             slots.widen(slot, WideReason::Count);
         }
+    }
+    for &value in large {
+        let uses = model.value(value).uses().iter().filter_map(|at| slots.used_in.get(at));
+        let all: Vec<usize> = slots.maker(value).into_iter().chain(uses.copied()).collect();
+        all.into_iter().for_each(|slot| slots.widen(slot, WideReason::Range));
     }
     // Values that no operator casts connect their slots.
     for (value, slot) in slots.made.clone() {

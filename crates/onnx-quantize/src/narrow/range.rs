@@ -1,27 +1,28 @@
 //! Nodes whose numbers leave the range of a format in a run.
 
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, Evaluator, NodeRun, Observer, Value};
-use onnx_ir::{Model, NodeId, Use, User, ValueId};
-use onnx_schema::traits::{Rounding, newest};
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_schema::traits::newest;
 use onnx_schema::{Traits, op};
 use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
-use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output, keep_maker};
-use crate::activations::RuntimeView;
+use super::functions::Types;
+use super::{ConstantLosses, Half, Kept, NarrowOptions, WideReason, first_output, keep_maker, large};
+use crate::edits::evaluation;
 use crate::measure::{MeasureOptions, reason};
 use crate::samples::{GeneratedSamples, SampleFailure, Samples, run_sample};
+use crate::types::inner_elem;
 
 /// If the greatest of some numbers has fewer steps of the narrow type, all of them lose most of their bits.
 const LEAST_STEPS: f64 = 16.0;
 
 /// Other inputs than those of the runs have greater numbers: nothing that comes within this factor of the range becomes narrow.
-const HEADROOM: f64 = 2.0;
+pub(super) const HEADROOM: f64 = 2.0;
 
 /// The number of the greatest magnitude for each.
 type Worst<K> = HashMap<K, f64, RandomState>;
@@ -127,15 +128,26 @@ fn multiplies(model: &Model, node: NodeId) -> bool {
     record.domain().is_empty() && (is_product || newest(record.op()).is_some_and(Traits::contracts))
 }
 
-/// Keeps the nodes whose numbers are out of range: of constants, and of inputs and results in runs. Returns the worst numbers by the
-/// names of their values, and why the model did not run.
+/// What is out of range.
+#[derive(Default)]
+pub(super) struct Ranges {
+    /// The worst numbers by the names of their values.
+    pub(super) worst: Vec<(String, f64)>,
+    /// The values that can have numbers of constants out of range.
+    pub(super) wide: Vec<ValueId>,
+    /// Why the model did not run.
+    pub(super) not_run: Option<String>,
+}
+
+/// Keeps the nodes whose numbers are out of range: of constants, and of inputs and results in runs.
 pub(super) fn keep(
     model: &Model,
+    types: &Types,
     half: Half,
     options: &NarrowOptions<'_>,
     losses: &ConstantLosses,
     kept: &mut Kept,
-) -> (Vec<(String, f64)>, Option<String>) {
+) -> Ranges {
     let mut found = Vec::new();
     let (mut mask, mut of_constants, mut large) = (f64::NEG_INFINITY, Vec::new(), Vec::new());
     let values = model.all_graphs().flat_map(|graph| model.definitions(graph));
@@ -152,27 +164,27 @@ pub(super) fn keep(
             kept.entry(node).or_insert(WideReason::Range);
             of_constants.push(node);
         }
-        large.push(value);
+        large.push((value, worst));
     }
-    if !large.is_empty() {
-        let view = RuntimeView::of(model);
-        large.iter().for_each(|&value| keep_passed(model, &view, value, kept));
+    for (value, worst) in large::find(model, types, half, options, losses) {
+        if types.get(&value).and_then(inner_elem) == Some(ElemType::Float) {
+            found.push((model.str(model.value(value).name()).to_owned(), worst));
+        }
+        large.push((value, worst));
     }
+    let wide = large::reached(model, types, half, options, large);
     // Without a run, a result may be as large as the constant, and a cast of it would give an infinity.
     let keep_results = |kept: &mut Kept| of_constants.iter().for_each(|&node| keep_users(model, node, kept));
     if !options.run || half == Half::Bfloat16 {
         keep_results(kept);
-        return (found, None);
+        return Ranges { worst: found, wide, not_run: None };
     }
     let settings = MeasureOptions::default()
         .with_given(options.given)
         .with_registry(options.registry)
         .with_data(options.data)
         .with_execution(options.execution.clone());
-    let run = EvalOptions::default()
-        .with_registry(options.registry)
-        .with_data(options.data)
-        .with_execution(options.execution.clone());
+    let run = evaluation(options.registry, options.data, &options.execution);
     let generated = GeneratedSamples::new(model, 1, &settings);
     let samples = options.samples.unwrap_or(&generated);
     match out_of_range(model, samples, &run, (half, mask)) {
@@ -186,63 +198,13 @@ pub(super) fn keep(
                 kept.entry(node).or_insert(WideReason::Range);
                 keep_users(model, node, kept);
             }
-            (found, None)
+            Ranges { worst: found, wide, not_run: None }
         }
         Err(reason) => {
             keep_results(kept);
-            (found, Some(reason))
+            Ranges { worst: found, wide, not_run: Some(reason) }
         }
     }
-}
-
-/// Keeps what takes a constant out of range, or what arithmetic makes of it, in runs in which it is not chosen, too.
-fn keep_passed(model: &Model, view: &RuntimeView, value: ValueId, kept: &mut Kept) {
-    let (mut open, mut done) = (vec![value], HashSet::<ValueId, RandomState>::default());
-    while let Some(value) = open.pop() {
-        if !done.insert(value) {
-            continue;
-        }
-        let nodes = RefCell::new(Vec::new());
-        let others = view.users(model, value, |model, node, _| {
-            let passes = passes(model, node);
-            nodes.borrow_mut().extend(passes.then_some(node));
-            passes
-        });
-        for node in others.into_iter().map(|place| place.node).chain(nodes.into_inner()) {
-            kept.entry(node).or_insert(WideReason::Range);
-            open.extend(results_of_loop(model, node));
-        }
-    }
-}
-
-/// The results of a loop that takes a number, or whose body gives it by a node that passes it.
-fn results_of_loop(model: &Model, node: NodeId) -> Vec<ValueId> {
-    let record = model.node(node);
-    let is_loop = record.is(op::LOOP) || record.is(op::SCAN);
-    let graph = record.graph();
-    let is_output = |at: &Use| matches!(at.user, User::Graph(of) if of == graph);
-    let is_given =
-        || record.outputs().iter().flatten().any(|&value| model.value(value).uses().iter().any(is_output));
-    let mut found = Vec::new();
-    if is_loop {
-        found.extend(record.outputs().iter().flatten());
-    }
-    let owner = model.owner_node(graph).map(|owner| model.node(owner)).filter(|owner| !owner.is(op::IF));
-    if let Some(owner) = owner.filter(|_| passes(model, node) && is_given()) {
-        found.extend(owner.outputs().iter().flatten());
-    }
-    found
-}
-
-/// Whether elements of the result of a node are elements of its operands, or sums or products of a few.
-fn passes(model: &Model, node: NodeId) -> bool {
-    let record = model.node(node);
-    let traits = newest(record.op()).filter(|_| record.domain().is_empty());
-    traits.is_some_and(|traits| {
-        let is_arithmetic =
-            traits.is_elementwise() && !matches!(traits.rounding(), Rounding::Open | Rounding::Accumulates);
-        is_arithmetic || traits.keeps_elements()
-    })
 }
 
 /// Keeps the nodes that take a number out of range: they take it as it is.

@@ -1,14 +1,15 @@
 //! Small numbers: scales and factors that a narrow type does not hold, and weights without a scale; and what is measured of integers.
 
 use onnx_compose::Quantization;
+use onnx_eval::Value;
 use onnx_quantize::{
     BlockOptions, DynamicOptions, GeneratedSamples, Half, MeasureOptions, Method, NarrowError, NarrowOptions,
     NoScale, QuantizeError, StaticOptions, StayReason, Unquantized, WeightOptions, WideReason, calibrate,
-    measure, narrow, quantize_blocks, quantize_dynamic, quantize_static, quantize_weights, unquantized,
-    widen,
+    measure, measure_on, narrow, quantize_blocks, quantize_dynamic, quantize_static, quantize_weights,
+    unquantized, widen,
 };
 use onnx_schema::Registry;
-use onnx_types::tensor::NoData;
+use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemType, Execution};
 
 use super::{assert_is_valid, model, text_of};
@@ -353,5 +354,65 @@ fn a_constant_out_of_range_is_one_of_the_results() {
             "{wide:?}\n{}",
             text_of(&changed)
         );
+    }
+}
+
+/// Numbers of other types become floats, and small ones large ones: where others are chosen in runs, too.
+#[test]
+fn constants_out_of_range_of_any_type_are_followed() {
+    for (constant, nodes) in [
+        ("int64[3] c = {100000, 1, -100000}", "k = Cast <to = 1> (c)"),
+        ("uint32[3] c = {100000, 1, 100000}", "k = Cast <to = 1> (c)"),
+        ("double[3] c = {100000, 1, 100000}", "k = Cast <to = 1> (c)"),
+        ("int64[3] c = {100000, 1, 100000}", "k = CastLike (c, x)"),
+        ("int64[3] c = {100000, 1, 100000}", "h = Neg (c) j = Identity (h) k = Cast <to = 1> (j)"),
+        ("int64[3] c = {100000, 1, 100000}", "k = my.C (c)"),
+        ("int64[3] c = {300, 1, 300}", "h = Mul (c, c) k = Cast <to = 1> (h)"),
+        ("float[3] c = {300, 1, 300}", "k = Mul (c, c)"),
+        ("float[3] c = {12, 1, 12}", "k = Exp (c)"),
+        ("int64[1] c = {3}", "h = ConstantOfShape <value = int64[1] {100000}> (c) k = Cast <to = 1> (h)"),
+        (
+            "int64[1] c = {70000}",
+            "h = ConstantOfShape <value = int8[1] {1}> (c) j = Size (h) k = Cast <to = 1> (j)",
+        ),
+        ("", "c = Constant <value_ints = [100000, 1, 100000]> () k = Cast <to = 1> (c)"),
+        ("", "c = Constant <value_int = 100000> () k = Cast <to = 1> (c)"),
+        ("", "k = Constant <value_floats = [100000.0, 1.0, 100000.0]> ()"),
+        ("", "k = my.K (x)"),
+    ] {
+        let constants = if constant.is_empty() { String::new() } else { format!("<{constant}>") };
+        for (use_of, behind) in [
+            ("s = Where (i, k, x)", "n = Sub (s, s) y = Add (n, x)"),
+            ("s = Where (i, k, x)", "m = ReduceSum (s) n = Sub (m, m) y = Add (n, x)"),
+            (
+                "s = If (i) <then_branch = t () => (float[3] a) { q = Add (k, x) a = Identity (q) },
+                    else_branch = f () => (float[3] b) { b = Relu (x) }>",
+                "m = Mul (s, s) n = Sub (m, m) y = Add (n, x)",
+            ),
+            ("s = Identity (x)", "q = Mul (k, z) y = Where (i, q, s)"),
+        ] {
+            let zero = if behind.contains("z)") { "z = Sub (x, x)" } else { "" };
+            let text = format!(
+                r#"<ir_version: 10, opset_import: ["": 20, "my": 1]> g (float[3] x, bool i) => (float[3] y)
+                {constants} {{ {nodes} {zero} {use_of} {behind} }}
+                <domain: "my", opset_import: ["": 20]> C (a) => (c) {{ c = Cast <to = 1> (a) }}
+                <domain: "my", opset_import: ["": 20]> K (a) => (c) {{ c = Constant <value = float[3] {{1e5, 1, 1e5}}> () }}"#
+            );
+            let source = model(&text);
+            let is = |is: bool| [("i", Value::from(Tensor::scalar(is)))];
+            let (chosen, others) = (is(true), is(false));
+            let mut changed = source.clone();
+            let options = NarrowOptions::default().with_keep_io(true).with_given(&others);
+            narrow(&mut changed, Half::Float16, &options).unwrap();
+            assert_is_valid(&changed);
+            let settings = MeasureOptions::default().with_given(&chosen);
+            let samples = GeneratedSamples::new(&source, 2, &settings);
+            let outputs = measure_on(&source, &changed, &samples, &settings).unwrap();
+            assert!(
+                outputs.iter().all(|output| output.snr > Some(30.0)),
+                "{outputs:?}\n{}",
+                text_of(&changed)
+            );
+        }
     }
 }
