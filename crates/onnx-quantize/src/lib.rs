@@ -81,7 +81,7 @@ pub use registry::with_onnxruntime;
 pub use report::{Effect, weight_bytes};
 pub use retype::{RetypeError, retype};
 pub use samples::{GeneratedInput, GeneratedSamples, Samples};
-pub use unquantized::{Unquantized, computed_weights, unquantized};
+pub use unquantized::{Unquantized, unquantized};
 pub use weights::{
     DequantizeError, DequantizeOptions, Dequantized, Granularity, NoScale, QuantizeError, QuantizedWeight,
     WeightOptions, WeightReport, dequantize, is_quantized_type, quantize_weights,

@@ -8,11 +8,9 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::DataSource;
 use onnx_types::{ElemType, Execution};
 
-use crate::activations::{Varying, is_dequantized};
 use crate::edits::nodes_outside_functions;
 use crate::narrow::{Types, collect_types};
 use crate::types::{inner_elem, is_other_float};
-use crate::weights::dense_constant;
 
 /// Why nothing of a model is quantized, although it has products or convolutions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,19 +66,6 @@ pub fn unquantized(
     let has_functions =
         || in_functions.flat_map(|graph| model.nodes(graph)).any(|node| contracts(model, node));
     (products.is_empty() && has_functions()).then_some(Unquantized::Functions)
-}
-
-/// The number of products and convolutions whose weight is computed from constants, by `Identity` or `Transpose` for example: only constants
-/// are stored as quantized numbers.
-#[must_use]
-pub fn computed_weights(model: &Model) -> usize {
-    let mut varying = Varying::default();
-    let mut is_computed = |value: ValueId| {
-        let has_maker = model.value(value).producer().is_some() && dense_constant(model, value).is_none();
-        has_maker && !is_dequantized(model, value) && !varying.has(model, value)
-    };
-    let products = nodes_outside_functions(model).into_iter().filter(|&node| contracts(model, node));
-    products.filter_map(|node| model.node(node).input(1)).filter(|&weight| is_computed(weight)).count()
 }
 
 /// Whether a node is a product or a convolution.

@@ -227,7 +227,6 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
         // Weights are read one after the other: what is mapped would stay in memory.
         loaded.mode = ReadMode::Memory;
     }
-    let computed = onnx_quantize::computed_weights(&loaded.model);
     let item = if args.weights_only || args.dynamic {
         let done = match args.form {
             QuantizedForm::Operator => blocks(&mut loaded, args, &registry, to, out)?,
@@ -239,7 +238,6 @@ pub(crate) fn run(args: &QuantizeArgs, out: &mut Out) -> Result<Outcome, Failure
     } else {
         activations::quantize(&mut loaded, args, &registry, (to, budget), &progress, out)?
     };
-    progress.aside(|| warn_of_computed(computed, out));
     loaded.mode = mode;
     loaded.execution.interrupt.check()?;
     progress.aside(|| report(&loaded, "quantize/1", &item, out))?;
@@ -424,17 +422,6 @@ fn without_products(loaded: &Loaded) -> (String, String) {
     match found.is_empty() {
         true => ("no operator with a weight".to_owned(), help.to_owned()),
         false => (format!("{} without one", found.join(", ")), help.to_owned()),
-    }
-}
-
-/// Warns of weights that are results of nodes.
-fn warn_of_computed(count: usize, out: &Out) {
-    if count > 0 {
-        let nodes = plural(count as u64, "product");
-        out.warning(
-            &format!("the weights of {nodes} are results of other nodes, such as `Transpose`, and not stored as quantized numbers"),
-            Some("`onnx simplify MODEL -o NEW` makes constants of them; quantize that model"),
-        );
     }
 }
 

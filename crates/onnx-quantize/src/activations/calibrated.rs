@@ -106,12 +106,13 @@ pub fn quantize_calibrated(
 ) -> Result<Calibrated, CalibratedError> {
     let samples = calibration.samples.unwrap_or(&NoSamples);
     let (mut ranges, mut known) = (calibration.ranges.clone(), Runs::default());
+    let source = options.fold_weights(model)?;
     if calibration.samples.is_some() {
         let found;
-        (found, known) = calibrate_with(model, to, calibration.method, samples, options)?;
+        (found, known) = calibrate_with(&source, to, calibration.method, samples, options)?;
         ranges.complete(&found);
     }
-    let mut result = model.clone();
+    let mut result = source.clone().into_owned();
     let budget = calibration.budget.map(|snr| Budget { snr, samples });
     let options = &options
         .clone()
@@ -141,9 +142,10 @@ pub fn quantize_calibrated(
         }),
     };
     let losses = match calibration.losses {
-        true => losses(model, to, &ranges, samples, options)?,
+        true => losses(&source, to, &ranges, samples, options)?,
         false => Vec::new(),
     };
+    drop(source);
     options.execution.interrupt.check()?;
     let effect = Effect::new((weight_bytes(model), weight_bytes(&result)), measured);
     *model = result;

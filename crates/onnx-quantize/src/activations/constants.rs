@@ -1,23 +1,25 @@
-//! What is the same in each run, and the biases that a model computes from it.
+//! What is the same in each run, and the weights and biases that a model computes from it.
 //!
-//! Runtimes compute such values when they load a model, and then quantize a bias as they do one that is an initializer.
+//! Runtimes compute such values when they load a model, and then quantize a bias as they do one that is an initializer. Only initializers are
+//! stored as quantized numbers, so weights become such as well.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 use onnx_eval::{EvalOptions, constant};
 use onnx_ir::{Attribute, Def, GraphId, Model, Node, NodeId, OpsetScope, Position, ValueId};
 use onnx_schema::{attr, op};
 use onnx_shape_infer::{InferOptions, infer};
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{DataSource, Tensor};
 use onnx_types::{Dim, ElemType, Interrupt, Stopped, Watch};
 
 use super::fusible::{body, is_outside};
 use super::plan::{has_bias, is_dequantized};
 use super::{StaticOptions, WATCHED_NODES};
 use crate::edits::{add_constant, nodes_outside_functions, without_defaults};
-use crate::weights::{QuantizeError, dense_constant};
+use crate::weights::{QuantizeError, dense_constant, weight_operand};
 
 /// The values of a model that are known not to be the same in each run: the nodes in front of one are not visited again for each node
 /// behind it.
@@ -128,8 +130,8 @@ fn stated_sizes(record: &Node, dims: impl FnOnce(ValueId) -> Option<Vec<Dim>>) -
 /// constants in all versions of the format.
 fn with_sizes<'m>(
     model: &'m Model,
-    places: &[(NodeId, usize, ValueId)],
-    options: &StaticOptions<'_>,
+    places: &[Place],
+    options: &EvalOptions<'_>,
 ) -> Result<Cow<'m, Model>, QuantizeError> {
     let mut source = without_defaults(model)?;
     let mut sizes = Vec::new();
@@ -162,6 +164,9 @@ fn with_sizes<'m>(
     Ok(source)
 }
 
+/// A node, the index of an operand, and the operand.
+type Place = (NodeId, usize, ValueId);
+
 /// The model with an initializer in the place of each bias that is computed from constants. Nodes and other values keep their identities.
 ///
 /// # Errors
@@ -171,17 +176,58 @@ pub(super) fn fold_biases<'m>(
     model: &'m Model,
     options: &StaticOptions<'_>,
 ) -> Result<Cow<'m, Model>, QuantizeError> {
-    let run = EvalOptions::default()
-        .with_registry(options.registry)
-        .with_data(options.data)
-        .with_execution(options.execution.clone());
-    let places = computed_biases(model, &options.execution.interrupt)?;
+    let places = computed(model, &options.execution.interrupt, |_, record| bias_places(model, record))?;
+    fold(model, places, &options.evaluation())
+}
+
+/// The model with an initializer in the place of each weight that is computed from constants, of the nodes that a predicate chooses. Nodes and
+/// other values keep their identities. What is computed of quantized numbers stays, and so is what another predicate says will be.
+///
+/// # Errors
+///
+/// Returns an error if the model cannot be edited, or the work is ended early.
+pub(crate) fn fold_weights<'m>(
+    model: &'m Model,
+    except: &[NodeId],
+    options: &EvalOptions<'_>,
+    is_taken: impl Fn(&Node) -> bool,
+    is_quantized: impl Fn(ValueId) -> bool,
+) -> Result<Cow<'m, Model>, QuantizeError> {
+    let except: HashSet<NodeId, RandomState> = except.iter().copied().collect();
+    let mut places = computed(model, &options.execution.interrupt, |node, record| {
+        let is_taken = is_taken(record) && !except.contains(&node);
+        // The number of axes decides only which of them have scales.
+        let is_weight = |index| is_taken && weight_operand(record, index, 2).is_some();
+        usize::from(!is_weight(0))..1 + usize::from(is_weight(1))
+    })?;
+    places.retain(|&(.., value)| !is_of_quantized(model, value, &is_quantized));
+    fold(model, places, options)
+}
+
+/// Whether a value is computed of dequantized numbers, or of constants that a predicate chooses.
+fn is_of_quantized(model: &Model, value: ValueId, is_quantized: impl Fn(ValueId) -> bool) -> bool {
+    let mut is_found = false;
+    follow(model, value, &HashSet::default(), |node| {
+        let record = model.node(node);
+        is_found |= record.is(op::DEQUANTIZE_LINEAR) || record.inputs().flatten().any(&is_quantized);
+        false
+    });
+    is_found
+}
+
+/// The model with initializers in the place of operands that are the same in each run.
+fn fold<'m>(
+    model: &'m Model,
+    places: Vec<Place>,
+    options: &EvalOptions<'_>,
+) -> Result<Cow<'m, Model>, QuantizeError> {
     if places.is_empty() {
         return Ok(Cow::Borrowed(model));
     }
     let source = with_sizes(model, &places, options)?;
     let mut folded = Cow::Borrowed(model);
     let mut known: HashMap<ValueId, ValueId, RandomState> = HashMap::default();
+    let mut equal = EqualConstants::default();
     let mut varying = Varying::default();
     for (node, index, value) in places {
         options.execution.interrupt.check()?;
@@ -191,12 +237,12 @@ pub(super) fn fold_biases<'m>(
         let new = match known.get(&value) {
             Some(&new) => new,
             None => {
-                let tensor = match constant(&source, value, &run) {
+                let tensor = match constant(&source, value, options) {
                     Ok(tensor) if tensor.elem() == ElemType::Float => tensor,
                     _ => continue,
                 };
                 let name = format!("{}_folded", model.str(model.value(value).name()));
-                let new = add_constant(folded.to_mut(), &name, tensor)?;
+                let new = equal.add(folded.to_mut(), &name, tensor, options.data)?;
                 known.insert(value, new);
                 new
             }
@@ -208,14 +254,48 @@ pub(super) fn fold_biases<'m>(
     Ok(folded)
 }
 
-/// The biases that are results of nodes and may be the same in each run, with the nodes that add them.
-fn computed_biases(model: &Model, interrupt: &Interrupt) -> Result<Vec<(NodeId, usize, ValueId)>, Stopped> {
+/// Initializers that are added once: layers that share a weight compute it one by one.
+#[derive(Default)]
+struct EqualConstants {
+    hashes: RandomState,
+    by_hash: HashMap<u64, Vec<ValueId>, RandomState>,
+}
+
+impl EqualConstants {
+    fn add(
+        &mut self,
+        model: &mut Model,
+        name: &str,
+        tensor: Tensor,
+        data: &dyn DataSource,
+    ) -> Result<ValueId, QuantizeError> {
+        let mut state = self.hashes.build_hasher();
+        tensor.hash_meaning(data, &mut state);
+        let equal = self.by_hash.entry(state.finish()).or_default();
+        let is_equal = |&&other: &&ValueId| {
+            model.constant_tensor(other).is_some_and(|other| other.same_meaning(&tensor, data))
+        };
+        if let Some(&known) = equal.iter().find(is_equal) {
+            return Ok(known);
+        }
+        let new = add_constant(model, name, tensor.held(data))?;
+        equal.push(new);
+        Ok(new)
+    }
+}
+
+/// The operands that are results of nodes and may be the same in each run, of those that a function gives for a node.
+fn computed(
+    model: &Model,
+    interrupt: &Interrupt,
+    operands: impl Fn(NodeId, &Node) -> std::ops::Range<usize>,
+) -> Result<Vec<Place>, Stopped> {
     let (mut found, mut varying) = (Vec::new(), Varying::default());
     let mut watch = Watch::silent(interrupt, WATCHED_NODES);
     for node in nodes_outside_functions(model) {
         watch.work(1)?;
         let record = model.node(node);
-        let places = if !record.domain().is_empty() { 0..0 } else { bias_places(model, record) };
+        let places = if record.domain().is_empty() { operands(node, record) } else { 0..0 };
         for index in places {
             let Some(value) = record.input(index) else { continue };
             let is_computed =

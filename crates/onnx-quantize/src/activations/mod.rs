@@ -15,13 +15,15 @@ mod parameters;
 mod plan;
 mod ranges;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 
 use foldhash::fast::RandomState;
 use onnx_compose::{Quantization, Scales};
-use onnx_ir::{Model, NodeId, ValueId};
+use onnx_eval::EvalOptions;
+use onnx_ir::{Model, Node, NodeId, ValueId};
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{ElemType, Execution, Stopped, Watch};
@@ -32,8 +34,8 @@ use self::biases::Biases;
 use self::calibrate::Runs;
 pub use self::calibrate::{CalibrateError, calibrate};
 pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_calibrated};
-pub(crate) use self::constants::Varying;
 use self::constants::fold_biases;
+pub(crate) use self::constants::fold_weights;
 pub use self::correct::Correction;
 pub(crate) use self::fusible::RuntimeView;
 use self::joined::join_biases;
@@ -41,11 +43,10 @@ pub use self::losses::{QuantizedValue, losses};
 use self::parameters::Parameters;
 pub use self::plan::StayReason;
 pub(crate) use self::plan::bounds;
-pub(crate) use self::plan::is_dequantized;
 use self::plan::{Candidates, Plan};
 pub use self::ranges::{Ranges, RangesError};
 use crate::budget::{Trial, choose};
-use crate::edits::{count, write_types};
+use crate::edits::{count, evaluation, write_types};
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_each};
 use crate::samples::Samples;
 use crate::weights::{
@@ -123,6 +124,16 @@ impl<'a> StaticOptions<'a> {
 
     pub(crate) const fn reading(&self) -> Reading<'_> {
         Reading { data: self.data, interrupt: &self.execution.interrupt }
+    }
+
+    fn evaluation(&self) -> EvalOptions<'_> {
+        evaluation(self.registry, self.data, &self.execution)
+    }
+
+    /// The model with initializers in the place of weights that nodes compute.
+    fn fold_weights<'m>(&self, model: &'m Model) -> Result<Cow<'m, Model>, QuantizeError> {
+        let is_taken = |record: &Node| self.table.operator(model.str(record.op())).is_some();
+        fold_weights(model, self.except, &self.evaluation(), is_taken, |_| false)
     }
 }
 
@@ -242,7 +253,8 @@ pub(crate) fn quantize_with_runs(
     options: &StaticOptions<'_>,
     known: &Runs,
 ) -> Result<(StaticReport, Option<Vec<MeasuredOutput>>), QuantizeError> {
-    let folded = fold_biases(model, options)?;
+    let weighted = options.fold_weights(model)?;
+    let folded = fold_biases(&weighted, options)?;
     let source = join_biases(&folded, options)?;
     let work = Work::new(&source, to, ranges, options)?;
     let (mut result, mut report, stay) = match budget {
@@ -263,6 +275,7 @@ pub(crate) fn quantize_with_runs(
     }
     drop(source);
     drop(folded);
+    drop(weighted);
     options.execution.interrupt.check()?;
     *model = result;
     report.stay.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));

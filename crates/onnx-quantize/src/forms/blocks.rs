@@ -11,8 +11,9 @@ use onnx_schema::{Registry, attr, domain, op};
 use onnx_types::tensor::{DataSource, NoData, Tensor, filled, require_memory};
 use onnx_types::{ElemType, Execution, Interrupt};
 
+use crate::activations::fold_weights;
 use crate::edits::{
-    add_constant, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
+    add_constant, erase_unused_initializers, evaluation, nodes_outside_functions, substitute, write_types,
 };
 use crate::weights::{
     Format, NoScale, QuantizeError, QuantizedWeight, Reading, ReadingError, WeightReport, dense_constant,
@@ -91,18 +92,20 @@ pub fn quantize_blocks(
     if !options.block.is_power_of_two() || !(16..=1 << 16).contains(&options.block) {
         return Err(QuantizeError::BlockOfProduct(options.block));
     }
-    let mut result = model.clone();
-    let except: HashSet<NodeId> = options.except.iter().copied().collect();
     let is_taken = |record: &Node| record.is(op::MAT_MUL) || record.is(op::GEMM);
-    let stay = of_other_types(model, options.except, is_taken);
+    let run = evaluation(options.registry, options.data, &options.execution);
+    let folded = fold_weights(model, options.except, &run, is_taken, |_| false)?.into_owned();
+    let mut result = folded.clone();
+    let except: HashSet<NodeId> = options.except.iter().copied().collect();
+    let stay = of_other_types(&folded, options.except, is_taken);
     let mut report = WeightReport::of(Vec::new(), stay);
     // Products with one weight share its blocks.
     let mut known: HashMap<(ValueId, bool), Option<Placed>, RandomState> = HashMap::default();
     let mut formless = HashSet::new();
-    for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
+    for node in nodes_outside_functions(&folded).into_iter().filter(|node| !except.contains(node)) {
         options.execution.interrupt.check()?;
-        let Some(product) = Product::of(model, node, options.registry) else { continue };
-        let name = model.str(model.value(product.weight).name()).to_owned();
+        let Some(product) = Product::of(&folded, node, options.registry) else { continue };
+        let name = folded.str(folded.value(product.weight).name()).to_owned();
         if !product.is_plain {
             let is_new = formless.insert(product.weight);
             report.stay.extend(is_new.then_some((name, NoScale::Form)));
@@ -111,7 +114,7 @@ pub fn quantize_blocks(
         if let Entry::Vacant(entry) = known.entry((product.weight, product.is_transposed)) {
             let symmetric = is_signed || options.symmetric;
             let reading = Reading { data: options.data, interrupt: &options.execution.interrupt };
-            let Some(tensor) = dense_constant(model, product.weight) else { continue };
+            let Some(tensor) = dense_constant(&folded, product.weight) else { continue };
             let layout = (options.block, product.is_transposed);
             let packed = pack(tensor, &format, layout, symmetric, reading);
             let packed = match packed.map_err(|error| error.of(&name))? {
@@ -135,8 +138,8 @@ pub fn quantize_blocks(
         import(&mut result);
         erase_unused_initializers(&mut result);
         write_types(&mut result, options.registry, options.data, &options.execution)?;
+        *model = result;
     }
-    *model = result;
     Ok(report)
 }
 

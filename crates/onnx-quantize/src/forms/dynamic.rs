@@ -10,9 +10,10 @@ use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{DataSource, NoData, Tensor, require_memory, reserved};
 use onnx_types::{ElemType, Execution};
 
-use crate::activations::RuntimeView;
+use crate::activations::{RuntimeView, fold_weights};
 use crate::edits::{
-    add_constant, count, erase_unused_initializers, nodes_outside_functions, substitute, write_types,
+    add_constant, count, erase_unused_initializers, evaluation, nodes_outside_functions, substitute,
+    write_types,
 };
 use crate::narrow::cast_code;
 use crate::weights::{
@@ -131,7 +132,8 @@ pub fn quantize_dynamic(
         let operator = "DynamicQuantizeLinear";
         return Err(QuantizeError::Version { operator, imported, what: "does not exist".to_owned(), needed });
     }
-    let mut result = model.clone();
+    let run = evaluation(options.registry, options.data, &options.execution);
+    let mut result = fold_weights(model, options.except, &run, is_product, |_| false)?.into_owned();
     let mut work = Work {
         options,
         format,
@@ -139,8 +141,11 @@ pub fn quantize_dynamic(
         weights: HashMap::default(),
         report: DynamicReport::default(),
     };
-    let (products, stay) = products(model, options);
+    let (products, stay) = products(&result, options);
     work.report.stay = stay;
+    if products.is_empty() {
+        return Ok(work.report);
+    }
     for product in products {
         options.execution.interrupt.check()?;
         work.replace(&mut result, &product)?;
@@ -149,6 +154,11 @@ pub fn quantize_dynamic(
     write_types(&mut result, options.registry, options.data, &options.execution)?;
     *model = result;
     Ok(work.report)
+}
+
+/// Whether there is an operator that computes with integers in the place of one.
+fn is_product(record: &Node) -> bool {
+    record.is(op::MAT_MUL) || record.is(op::GEMM) || record.is(op::CONV)
 }
 
 /// The products and convolutions of `float` with constant weights, and the weights of those that stay.
@@ -160,8 +170,7 @@ fn products(model: &Model, options: &DynamicOptions<'_>) -> (Vec<Product>, Vec<(
     let inference = infer(model, &known);
     let except: std::collections::HashSet<NodeId> = options.except.iter().copied().collect();
     let (mut found, view) = (Vec::new(), RuntimeView::of(model));
-    let is_taken = |record: &Node| record.is(op::MAT_MUL) || record.is(op::GEMM) || record.is(op::CONV);
-    let mut stay = of_other_types(model, options.except, is_taken);
+    let mut stay = of_other_types(model, options.except, is_product);
     let mut formless = std::collections::HashSet::new();
     for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
         let record = model.node(node);

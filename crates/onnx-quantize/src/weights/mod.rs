@@ -6,6 +6,7 @@ mod format;
 mod layout;
 mod packed;
 mod pairs;
+mod stay;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -21,15 +22,16 @@ pub(crate) use self::format::{
     Format, Quantized, Reading, ReadingError, ends, quantize, quantize_to, quantize_with,
 };
 pub(crate) use self::layout::Layout;
+pub use self::stay::NoScale;
+pub(crate) use self::stay::of_other_types;
+use crate::activations::fold_weights;
 use crate::budget::choose;
 use crate::edits::{
-    add_constant_in, behind, erase_unused_initializers, graphs_outside_functions, nodes_outside_functions,
-    write_types,
+    add_constant_in, behind, erase_unused_initializers, evaluation, graphs_outside_functions, write_types,
 };
 use crate::measure::{MeasureOptions, MeasuredOutput, measure_on};
 use crate::narrow::is_weight;
 use crate::samples::{GeneratedSamples, Samples};
-use crate::types::is_other_float;
 
 /// Returns `true` if weights can be quantized to a type: integers of up to 16 bits, and some small floats.
 #[must_use]
@@ -219,33 +221,6 @@ impl QuantizedWeight {
     }
 }
 
-/// Why a weight has no quantized form.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum NoScale {
-    /// It has numbers that are not finite.
-    NotFinite,
-    /// Its numbers are so small that `float` has no scale for them with all its bits.
-    TooSmall,
-    /// It is `float16`, `bfloat16` or `double`.
-    OtherType,
-    /// Its product has factors, a transposed first operand or a stack of matrices, which the operator with quantized weights has not.
-    Form,
-}
-
-impl NoScale {
-    /// The reason as the rest of a sentence.
-    #[must_use]
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::NotFinite => "it has numbers that are not finite",
-            Self::TooSmall => "its numbers are too small for a scale",
-            Self::OtherType => "its type is not `float`",
-            Self::Form => "the operator with quantized weights has no form for its product",
-        }
-    }
-}
-
 /// What a quantization of weights did.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -317,12 +292,31 @@ pub fn quantize_weights(
     if options.granularity == Granularity::Block(0) {
         return Err(QuantizeError::Block);
     }
+    let run = evaluation(options.registry, options.data, &options.execution);
+    // One that is also the weight of another node has one quantized form.
+    let stored: HashSet<ValueId> =
+        candidates(model, options).into_iter().map(|candidate| candidate.value).collect();
+    let is_stored = |value| stored.contains(&value);
+    let mut folded = fold_weights(model, options.except, &run, |_| true, is_stored)?.into_owned();
+    let report = quantize_stored(&mut folded, (to, &format), options)?;
+    if report.weights.iter().any(|weight| !weight.is_kept) {
+        *model = folded;
+    }
+    Ok(report)
+}
+
+/// Quantizes weights that are stored.
+fn quantize_stored(
+    model: &mut Model,
+    (to, format): (ElemType, &Format),
+    options: &WeightOptions<'_>,
+) -> Result<WeightReport, QuantizeError> {
     let candidates = candidates(model, options);
     let (mut prepared, mut stay) = (Vec::new(), of_other_types(model, options.except, |_| true));
     for candidate in &candidates {
         options.execution.interrupt.check()?;
         require_version(model, candidate.graph, to, options.granularity)?;
-        match prepare(model, candidate, &format, options)? {
+        match prepare(model, candidate, format, options)? {
             Some(Ok(weight)) => prepared.push(weight),
             Some(Err(reason)) => {
                 stay.push((model.str(model.value(candidate.value).name()).to_owned(), reason))
@@ -334,9 +328,7 @@ pub fn quantize_weights(
         require_version(model, model.main_graph(), to, options.granularity)?;
     }
     let Some(budget) = options.budget else {
-        let mut result = model.clone();
-        apply(&mut result, &prepared, &vec![true; prepared.len()], options)?;
-        *model = result;
+        apply(model, &prepared, &vec![true; prepared.len()], options)?;
         if !prepared.is_empty() {
             write_types(model, options.registry, options.data, &options.execution)?;
         }
@@ -409,32 +401,6 @@ pub(crate) fn weight_operand(node: &Node, index: usize, rank: usize) -> Option<(
         0 if node.is(op::GATHER) && node.int(attr::AXIS).unwrap_or(0) == 0 => Some((0, last)),
         _ => None,
     }
-}
-
-/// The weights of the operators that a predicate chooses which are not `float`, and could be quantized if they were.
-pub(crate) fn of_other_types(
-    model: &Model,
-    except: &[NodeId],
-    is_taken: impl Fn(&Node) -> bool,
-) -> Vec<(String, NoScale)> {
-    let except: HashSet<NodeId> = except.iter().copied().collect();
-    let (mut found, mut seen) = (Vec::new(), HashSet::new());
-    for node in nodes_outside_functions(model).into_iter().filter(|node| !except.contains(node)) {
-        let record = model.node(node);
-        if !record.domain().is_empty() || !is_taken(record) {
-            continue;
-        }
-        for (index, value) in record.inputs().enumerate() {
-            let tensor = value.and_then(|value| Some((value, constant(model, value)?)));
-            let Some((value, tensor)) = tensor.filter(|(_, tensor)| is_other_float(tensor.elem())) else {
-                continue;
-            };
-            if weight_operand(record, index, tensor.rank()).is_some() && seen.insert(value) {
-                found.push((model.str(model.value(value).name()).to_owned(), NoScale::OtherType));
-            }
-        }
-    }
-    found
 }
 
 /// The weights of products, convolutions and embeddings, in the order of the model.

@@ -3,8 +3,8 @@
 use onnx_compose::Quantization;
 use onnx_ir::Model;
 use onnx_quantize::{
-    DequantizeOptions, DynamicOptions, StaticOptions, StaticReport, StayReason, WeightOptions, dequantize,
-    quantize_dynamic, quantize_weights,
+    BlockOptions, DequantizeOptions, DynamicOptions, StaticOptions, StaticReport, StayReason, WeightOptions,
+    dequantize, quantize_blocks, quantize_dynamic, quantize_weights,
 };
 use onnx_types::ElemType;
 
@@ -335,5 +335,77 @@ fn a_bias_next_to_zeros_is_kept() {
         let numbers = result.constant_tensor(value).unwrap().iter_i64(&onnx_types::tensor::NoData).unwrap();
         let first = numbers.take(1).next().unwrap();
         assert!(first > 1 << 20, "{first}\n{}", text_of(&result));
+    }
+}
+
+/// A weight is what the model computes from constants; what is quantized already stays.
+#[test]
+fn computed_weights_are_quantized() {
+    let numbers: Vec<String> =
+        (0..64).map(|index| format!("{:.3}", (f64::from(index) * 0.37).sin())).collect();
+    let numbers = numbers.join(", ");
+    let codes: Vec<String> = (0..64).map(|index| (index - 32).to_string()).collect();
+    for (ty, nodes, is_folded) in [
+        ("float[8,8]", "t = Identity (v)", true),
+        ("float[8,8]", "t = Transpose (v)", true),
+        ("float[64]", "s = Constant <value_ints = [8, 8]> () r = Reshape (v, s) t = Transpose (r)", true),
+        ("double[8,8]", "t = Cast <to = 1> (v)", true),
+        ("float16[8,8]", "t = Cast <to = 1> (v)", true),
+        ("float[8,8]", "t = Add (v, v)", true),
+        ("float[8,8]", "t = my.T (v)", true),
+        (
+            "int8[8,8]",
+            "s = Constant <value_float = 0.02> () d = DequantizeLinear (v, s) t = Transpose (d)",
+            false,
+        ),
+        ("float[8,8]", "e = Add (v, x) t = Identity (e)", false),
+    ] {
+        let numbers = if ty.starts_with("int8") { codes.join(", ") } else { numbers.clone() };
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 21, "my": 1]> g (float[8,8] x) => (float[8,8] y)
+            <{ty} v = {{{numbers}}}> {{ {nodes} y = MatMul (x, t) }}
+            <domain: "my", opset_import: ["": 21]> T (a) => (c) {{ c = Transpose (a) }}"#
+        );
+        let count_of = usize::from(is_folded);
+        let table = Quantization::named("onnxruntime").unwrap();
+        let (result, report, ratio) = quantized(&text, ElemType::Uint8, &StaticOptions::new(&table));
+        assert!(report.weights.len() == count_of && ratio > 25.0, "{nodes} {ratio}\n{}", text_of(&result));
+        let mut weights = model(&text);
+        let report = quantize_weights(&mut weights, ElemType::Int8, &WeightOptions::default()).unwrap();
+        assert_eq!(report.weights.len(), count_of, "{nodes}");
+        let mut dynamic = model(&text);
+        let report = quantize_dynamic(&mut dynamic, ElemType::Int8, &DynamicOptions::default()).unwrap();
+        assert_eq!(report.quantized.len(), count_of, "{nodes}");
+        let mut blocks = model(&text);
+        let options = BlockOptions::default().with_block(16);
+        let report = quantize_blocks(&mut blocks, ElemType::Uint4, &options).unwrap();
+        assert_eq!(report.weights.len(), count_of, "{nodes}");
+        for result in [&result, &weights, &dynamic, &blocks] {
+            assert_is_valid(result);
+        }
+        if !is_folded {
+            let before = text_of(&model(&text));
+            assert!([&weights, &dynamic, &blocks].into_iter().all(|result| text_of(result) == before));
+        }
+    }
+}
+
+/// One that is the weight of another node as well has one quantized form.
+#[test]
+fn tied_weights_are_stored_once() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21]> g (int64[3] ids) => (float[3,4] y)
+        <float[4,2] w = {0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}> {
+            e = Gather (w, ids) t = Transpose (w) y = MatMul (e, t)
+        }"#;
+    let layers = r#"<ir_version: 10, opset_import: ["": 21]> g (float[3,2] x) => (float[3,2] y)
+        <float[2,2] w = {0.1, 0.7, -0.3, 0.2}> {
+            t = Transpose (w) z = MatMul (x, t) i = Identity (w) u = Transpose (i) y = MatMul (z, u)
+        }"#;
+    for (text, transposed) in [(text, 1), (layers, 0)] {
+        let mut changed = model(text);
+        let report = quantize_weights(&mut changed, ElemType::Int8, &WeightOptions::default()).unwrap();
+        assert_is_valid(&changed);
+        let left = count(&changed, "Transpose");
+        assert!(report.weights.len() == 1 && left == transposed, "{}", text_of(&changed));
     }
 }
