@@ -113,7 +113,7 @@ pub fn rule_index() -> Result<String, std::fmt::Error> {
     writeln!(
         text,
         "{} rules. `onnx explain CODE` shows the page of a rule, with a wrong and a right model; the code leads to it here, if \
-         the page is a file. The column \"reference\" says whether the reference rejects models that have the defect. A URL in a \
+         the page is a file. The column \"reference\" shows whether the reference rejects models with the defect. A URL in a \
          report leads to the row of its rule.\n",
         rules.len()
     )?;

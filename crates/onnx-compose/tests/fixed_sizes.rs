@@ -8,10 +8,15 @@ use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 
 /// Frees the first size of the input `x`.
 fn freed(graph: &str) -> Result<Model, ComposeError> {
+    changed(graph, NewSize::Name("batch".to_owned()))
+}
+
+/// Changes the first size of the input `x`.
+fn changed(graph: &str, size: NewSize) -> Result<Model, ComposeError> {
     let text = format!("<ir_version: 10, opset_import: [\"\": 23]> {graph}");
     let mut model = parse_model(text, &ParseOptions::default()).unwrap();
     let x = model.find_value(model.main_graph(), "x").unwrap();
-    let change = SizeChange { target: SizeTarget::Axis(x, 0), size: NewSize::Name("batch".to_owned()) };
+    let change = SizeChange { target: SizeTarget::Axis(x, 0), size };
     resize(&mut model, &[change], &EditOptions::default()).map(|_| model)
 }
 
@@ -410,4 +415,24 @@ fn sizes_that_are_freed_together_are_not_kept() {
     assert_eq!(kept(&[("x", "n")]), axes(&["z[0]", "w[0]"]));
     assert_eq!(kept(&[("x", "n"), ("z", "m")]), axes(&["w[0]"]));
     assert_eq!(kept(&[("z", "n"), ("x", "m")]), axes(&["w[0]"]));
+}
+
+/// Runtimes infer the shapes of all graphs, and do not load such a model.
+#[test]
+fn a_branch_that_would_contradict_the_size_is_refused() {
+    let graph = "g (float[N,3] x, bool c, float[3] v) => (float[3] y) {
+        y = If (c) <
+            then_branch = t () => (float[3] a) {
+                s = Constant <value = int64[3] {1, 4, 1}> ()
+                e = Expand (x, s)
+                a = Identity (v)
+            },
+            else_branch = e () => (float[3] b) { b = Neg (v) }
+        >
+    }";
+    let error = changed(graph, NewSize::Number(5)).unwrap_err();
+    let ComposeError::FixedSizes(fixed) = error else { panic!("{error}") };
+    let reasons: Vec<String> = fixed.iter().map(ToString::to_string).collect();
+    assert!(reasons.iter().any(|reason| reason.contains("sizes 4 and 5 do not broadcast")), "{reasons:?}");
+    changed(graph, NewSize::Number(4)).unwrap();
 }

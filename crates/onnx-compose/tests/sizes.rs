@@ -595,21 +595,3 @@ fn sizes_that_other_sizes_would_lose_are_refused() {
         assert!(message.contains(reason), "{graph}: {message}");
     }
 }
-
-#[test]
-fn a_branch_that_would_contradict_the_size_is_named() {
-    let text = r#"<ir_version: 8, opset_import: ["": 17]>
-        g (float[batch, 3] x, bool c, float[3] v) => (float[3] y) {
-            y = If (c) <
-                then_branch = t () => (float[3] a) {
-                    s = Constant <value = int64[3] {1, 4, 1}> ()
-                    e = Expand (x, s)
-                    a = Identity (v)
-                },
-                else_branch = e () => (float[3] b) { b = Neg (v) }
-            >
-        }"#;
-    let reason = refused(text, &["batch=5"]);
-    assert!(reason.contains("sizes 4 and 5 do not broadcast"), "{reason}");
-    resized(text, &["batch=4"]).unwrap();
-}
