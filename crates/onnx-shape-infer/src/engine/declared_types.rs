@@ -99,25 +99,30 @@ impl<'m> Engine<'m> {
         }
     }
 
+    /// Compares what is declared in a function, and does not use it: declared sizes may hold for some calls only, and the reference
+    /// does not use them either.
+    fn compare_declared_in_call(&mut self, ty: &Type, (node, value): (NodeId, ValueId), found: &Ty) {
+        let message = "it is of another type than the function declares";
+        let at = (Some(node), Some(value));
+        self.state.check_callee(ty, found, at, message);
+        // Runtimes that infer all graphs compare the sizes in those that are nested in the function.
+        let model = self.state.model;
+        let is_nested = model.owner_node(model.node(node).graph()).is_some();
+        if self.state.options.every_graph && is_nested {
+            let declared = self.state.declared_inside(ty);
+            if self.state.differs(found, &declared) == Some(Basis::Sizes) {
+                let message = "it is of another shape than the function declares";
+                self.state.declared_differs(Basis::Structure, at, message);
+            }
+        }
+    }
+
     /// Completes what was inferred by what is declared.
     pub(super) fn merge_declared(&mut self, node: NodeId, value: ValueId, out: &mut Out) {
         let model = self.state.model;
         let Some(ty) = model.value(value).ty() else { return };
-        // Declared sizes in a function may hold for some calls only; the reference does not use what is declared there.
         if self.state.call != 0 {
-            let message = "it is of another type than the function declares";
-            let at = (Some(node), Some(value));
-            self.state.check_callee(ty, &out.ty, at, message);
-            // Runtimes that infer all graphs compare the sizes in those that are nested in the function.
-            let is_nested = model.owner_node(model.node(node).graph()).is_some();
-            let declared = self.state.declared_inside(ty);
-            if self.state.options.every_graph
-                && is_nested
-                && self.state.differs(&out.ty, &declared) == Some(Basis::Sizes)
-            {
-                let message = "it is of another shape than the function declares";
-                self.state.declared_differs(Basis::Structure, at, message);
-            }
+            self.compare_declared_in_call(ty, (node, value), &out.ty);
             return;
         }
         self.check_repeated(node, value, &out.ty);

@@ -51,11 +51,7 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         }
         cx.one_element(0, "the trip count")?;
         cx.one_element(1, "the condition")?;
-        let mut initial: Vec<Known> = (0..carried).map(|index| cx.known(index.saturating_add(2))).collect();
-        if cx.state.options.every_graph {
-            let known = initial.iter_mut();
-            known.for_each(|known| *known = Known { ty: known.ty.without_shape(), content: None });
-        }
+        let initial = initial(cx, carried);
         let start = widened(cx, initial);
         return enter(cx, control, body, start);
     }
@@ -103,6 +99,14 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         return enter(cx, control, body, open);
     }
     finish(cx, body, (next, None), results, control.mark)
+}
+
+/// What is known about the carried values before the first run. Runtimes that infer all graphs do not use their shapes.
+fn initial(cx: &Cx<'_, '_>, carried: usize) -> Vec<Known> {
+    let has_shapes = !cx.state.options.every_graph;
+    let known = (0..carried).map(|index| cx.known(index.saturating_add(2)));
+    let without = |known: Known| Known { ty: known.ty.without_shape(), content: None };
+    known.map(|known| if has_shapes { known } else { without(known) }).collect()
 }
 
 /// Requires that the first result of the body, the condition, is a truth value. How many elements it has matters only if
