@@ -160,8 +160,8 @@ pub(crate) enum Operand {
 pub(crate) struct Literal {
     pub(crate) numbers: Vec<f64>,
     pub(crate) is_list: bool,
-    /// All numbers are written as integers.
-    pub(crate) is_integer: bool,
+    /// The numbers, if all are written as integers: a float does not have all of 64 bits.
+    pub(crate) integers: Option<Vec<i64>>,
 }
 
 /// A set of element types.

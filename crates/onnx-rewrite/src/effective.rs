@@ -5,8 +5,8 @@ use onnx_ir::{AttrValue, Model, NodeId, ValueId};
 use onnx_ops::{Call, derived_default};
 use onnx_schema::{AttrDefault, Schema, attr, op};
 use onnx_shape_infer::Inference;
-use onnx_types::Symbol;
 use onnx_types::tensor::{DataSource, NoData, Tensor};
+use onnx_types::{ElemClass, ElemType, Symbol};
 
 /// Maximum number of `Identity` nodes between a constant and its user.
 const MAX_IDENTITIES: usize = 64;
@@ -210,13 +210,20 @@ pub(crate) fn to_value(tensor: &Tensor, kind: onnx_schema::AttrKind) -> Option<A
     })
 }
 
-/// Returns `true` if two tensors have the same sizes and equal elements; numbers are compared as numbers.
+/// Returns `true` if two tensors have the same sizes and equal elements; numbers are compared as numbers, integers with all bits.
 pub(crate) fn is_equal(a: &Tensor, b: &Tensor) -> bool {
     if a.dims() != b.dims() {
         return false;
     }
     if let (Ok(a), Ok(b)) = (a.string_bytes(), b.string_bytes()) {
         return a == b;
+    }
+    if let (Ok(a), Ok(b)) = (a.iter_i64(&NoData), b.iter_i64(&NoData)) {
+        return a.eq(b);
+    }
+    // One of them has numbers that no `int64` is.
+    if a.elem() == ElemType::Uint64 && b.elem() == ElemType::Uint64 {
+        return a.same_meaning(b, &NoData);
     }
     let (Ok(a), Ok(b)) = (a.iter_f64(&NoData), b.iter_f64(&NoData)) else { return false };
     a.eq(b)
@@ -228,15 +235,25 @@ pub(crate) fn is_literal(tensor: &Tensor, literal: &crate::ast::Literal, data: &
     let Some(count) = tensor.element_count().filter(|count| (1..=MAX_ELEMENTS).contains(count)) else {
         return false;
     };
+    let is_integral = matches!(tensor.elem().class(), ElemClass::Int | ElemClass::Uint | ElemClass::Bool);
+    if let Some(integers) = literal.integers.as_ref().filter(|_| is_integral) {
+        let Ok(elements) = tensor.iter_i64(data) else { return false };
+        let is_vector = tensor.rank() == 1 && count == integers.len() as u64;
+        let first = integers.first().copied().unwrap_or(0);
+        return match literal.is_list {
+            true => is_vector && elements.eq(integers.iter().copied()),
+            false => elements.into_iter().all(|element| element == first),
+        };
+    }
     let Ok(elements) = tensor.iter_f64(data) else { return false };
     let epsilon = match tensor.elem() {
-        onnx_types::ElemType::Double => f64::EPSILON,
-        onnx_types::ElemType::Float => f64::from(f32::EPSILON),
-        onnx_types::ElemType::Float16 => f64::from(f32::EPSILON) * 8192.0,
-        onnx_types::ElemType::Bfloat16 => f64::from(f32::EPSILON) * 65536.0,
+        ElemType::Double => f64::EPSILON,
+        ElemType::Float => f64::from(f32::EPSILON),
+        ElemType::Float16 => f64::from(f32::EPSILON) * 8192.0,
+        ElemType::Bfloat16 => f64::from(f32::EPSILON) * 65536.0,
         _ => 0.0,
     };
-    let is_float = tensor.elem().class() == onnx_types::ElemClass::Float;
+    let is_float = tensor.elem().class() == ElemClass::Float;
     let is_near = |number: f64, wanted: f64| {
         if wanted.is_nan() {
             number.is_nan()

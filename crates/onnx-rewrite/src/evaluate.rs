@@ -170,15 +170,13 @@ impl Scratch {
 
 /// A literal in its own type: `int64` for integers, `float` otherwise.
 pub(crate) fn of_literal(literal: &Literal) -> Tensor {
-    match (literal.is_list, literal.is_integer) {
-        (true, true) => {
-            Tensor::vector(&literal.numbers.iter().map(|&number| number as i64).collect::<Vec<_>>())
-        }
-        (true, false) => {
+    match (&literal.integers, literal.is_list) {
+        (Some(integers), true) => Tensor::vector(integers),
+        (Some(integers), false) => Tensor::scalar(integers.first().copied().unwrap_or(0)),
+        (None, true) => {
             Tensor::vector(&literal.numbers.iter().map(|&number| number as f32).collect::<Vec<_>>())
         }
-        (false, true) => Tensor::scalar(literal.numbers.first().copied().unwrap_or(0.0) as i64),
-        (false, false) => Tensor::scalar(literal.numbers.first().copied().unwrap_or(0.0) as f32),
+        (None, false) => Tensor::scalar(literal.numbers.first().copied().unwrap_or(0.0) as f32),
     }
 }
 

@@ -136,10 +136,9 @@ fn named(
 
 /// A literal as it is written.
 pub(crate) fn text(literal: &Literal) -> String {
-    let number = |&number: &f64| match literal.is_integer {
-        true => format!("{number}"),
-        false => format!("{number:?}"),
+    let numbers: Vec<String> = match &literal.integers {
+        Some(integers) => integers.iter().map(i64::to_string).collect(),
+        None => literal.numbers.iter().map(|number| format!("{number:?}")).collect(),
     };
-    let numbers: Vec<String> = literal.numbers.iter().map(number).collect();
     if literal.is_list { format!("[{}]", numbers.join(", ")) } else { numbers.concat() }
 }

@@ -8,6 +8,7 @@ use onnx_types::tensor::Tensor;
 
 use crate::ast::{AttributeTerm, FlatNode, Operand, Var};
 use crate::effective::{Effective, Source, is_equal, is_literal};
+use crate::literal_types;
 use crate::operators::{has_semantics, is_later_default, is_operator};
 use crate::pattern::Pattern;
 
@@ -508,8 +509,7 @@ impl<'a> Matches<'a> {
                         || self.differs(state, |_| "a constant may enlarge the result".to_owned());
                 }
                 self.differs(state, |_| {
-                    let numbers: Vec<String> = literal.numbers.iter().map(f64::to_string).collect();
-                    format!("an operand is not the constant {}", numbers.join(", "))
+                    format!("an operand is not the constant {}", literal_types::text(literal))
                 })
             }
             (Operand::Omitted, _) => self.differs(state, |_| "an operand is not omitted".to_owned()),

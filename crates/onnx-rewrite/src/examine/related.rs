@@ -111,11 +111,10 @@ impl Generator<'_> {
         let rule = &self.pattern.rule;
         let nodes = rule.lets.iter().chain(&rule.from.nodes).chain(&rule.to.nodes);
         let literals = nodes.flat_map(|node| &node.operands).filter_map(|operand| match operand {
-            Operand::Literal(literal) | Operand::Default(_, literal) if literal.is_integer => Some(literal),
+            Operand::Literal(literal) | Operand::Default(_, literal) => literal.integers.as_ref(),
             _ => None,
         });
-        let mut numbers: Vec<i64> =
-            literals.flat_map(|literal| &literal.numbers).map(|&x| x as i64).collect();
+        let mut numbers: Vec<i64> = literals.flatten().copied().collect();
         numbers.extend(
             rule.conditions
                 .iter()

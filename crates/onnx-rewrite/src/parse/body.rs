@@ -193,7 +193,7 @@ impl Parser<'_> {
 
     /// A number, or a list of numbers in brackets.
     fn literal(&mut self) -> Result<Literal> {
-        let mut literal = Literal { numbers: Vec::new(), is_list: self.eat("["), is_integer: true };
+        let mut literal = Literal { numbers: Vec::new(), is_list: self.eat("["), integers: Some(Vec::new()) };
         if !literal.is_list {
             self.number(&mut literal)?;
             return Ok(literal);
@@ -215,20 +215,19 @@ impl Parser<'_> {
         if token.kind != TokenKind::Number && !is_word {
             return Err(self.expected("a number"));
         }
-        let number: f64 = token.text.parse().map_err(|_| self.expected("a number"))?;
-        let integer = token.text.parse::<i64>().ok();
-        // Numbers are kept as `f64`.
-        let is_inexact = integer.is_some_and(|integer| number as i64 != integer);
+        let text = format!("{}{}", if is_negative { "-" } else { "" }, token.text);
+        let number: f64 = text.parse().map_err(|_| self.expected("a number"))?;
+        let integer = text.parse::<i64>().ok();
         let is_too_large = integer.is_none() && token.text.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_word && (number.is_infinite() || is_inexact || is_too_large) {
-            return Err(Mistake::meaning(
-                token.at,
-                format!("the number {} cannot be represented", token.text),
-            ));
+        if !is_word && (number.is_infinite() || is_too_large) {
+            return Err(Mistake::meaning(token.at, format!("the number {text} cannot be represented")));
         }
         self.bump();
-        literal.numbers.push(if is_negative { -number } else { number });
-        literal.is_integer &= integer.is_some();
+        literal.numbers.push(number);
+        literal.integers = literal.integers.take().zip(integer).map(|(mut integers, integer)| {
+            integers.push(integer);
+            integers
+        });
         Ok(())
     }
 

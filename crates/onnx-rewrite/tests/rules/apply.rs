@@ -558,3 +558,18 @@ fn constants_without_elements_are_not_those_of_channels() {
         }
     }
 }
+
+#[test]
+fn integers_are_matched_with_all_bits() {
+    check(
+        "rule t: exact
+         from (x) => (y) { y = Neg (Add (x, -9007199254740993)) }
+         to (x) => (y) { y = Sub (9007199254740993, x) }",
+        "g (int64[N] x) => (int64[N] y, int64[N] z) <int64 k = {-9007199254740993}, int64 m = {-9007199254740992}> {
+            a = Add (x, k) y = Neg (a) b = Add (x, m) z = Neg (b)
+        }",
+        "y = Sub (val_0, x)
+         b = Add (x, m)
+         z = Neg (b)",
+    );
+}

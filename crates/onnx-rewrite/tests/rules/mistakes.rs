@@ -333,8 +333,8 @@ const MISTAKES: &[(&str, &[&str])] = &[
         &["2:31: the number 1e999 cannot be represented"],
     ),
     (
-        "rule a: exact\nfrom (x) => (y) { y = Mul (x, 9007199254740993) }\nto (x) => (x) {}",
-        &["2:31: the number 9007199254740993 cannot be represented"],
+        "rule a: exact\nfrom (x) => (y) { y = Mul (x, 9223372036854775808) }\nto (x) => (x) {}",
+        &["2:31: the number 9223372036854775808 cannot be represented"],
     ),
     // Attributes that are required, conditions that are never true, and what is not used.
     (
