@@ -11,6 +11,7 @@ use crate::equivalence::Equivalence;
 #[cfg(not(target_family = "wasm"))]
 use crate::patterns;
 use crate::sample::SMALL;
+use crate::sweeps::Table;
 
 /// Maximum number of points of a class. More would be sampled too rarely.
 const MAX_POINTS: usize = 48;
@@ -160,6 +161,33 @@ impl Points {
         let integers = self.integers.iter().map(|&number| number as f64);
         let all = self.floats.iter().copied().chain(integers).map(f64::abs);
         self.constants = all.filter(|&number| number.is_normal() && number != 1.0).collect();
+    }
+
+    /// Sums, differences, products and quotients of two numbers of the claim of any types, as elements of floats and of integers, and
+    /// what integers are combined to bit by bit: arithmetic with one of them is what a comparison with the other one tells apart.
+    pub(crate) fn combinations(&self) -> [Table; 2] {
+        const MOST: usize = 10;
+        let mut constants: Vec<f64> = Vec::new();
+        for &constant in &self.constants {
+            if constants.len() < MOST && !constants.contains(&constant) {
+                constants.push(constant);
+            }
+        }
+        let pairs = constants.iter().flat_map(|&one| constants.iter().map(move |&other| (one, other)));
+        let all = pairs.flat_map(|(one, other)| [one / other, one * other, one - other, one + other]);
+        let mut floats: Vec<f64> = all.flat_map(|number| [number, -number]).collect();
+        floats.retain(|number| number.is_finite());
+        floats.sort_by(f64::total_cmp);
+        floats.dedup();
+        let is_integer = |number: &f64| number.fract() == 0.0 && number.abs() < i64::MAX as f64;
+        let mut integers: Vec<i64> =
+            floats.iter().filter(|number| is_integer(number)).map(|&x| x as i64).collect();
+        let own = constants.iter().filter(|number| is_integer(number)).map(|&number| number as i64);
+        let own: Vec<i64> = own.collect();
+        integers.extend(own.iter().flat_map(|one| own.iter().map(move |other| one ^ other)));
+        integers.sort_unstable();
+        integers.dedup();
+        [Table::Floats(floats), Table::Integers(integers)]
     }
 
     fn add_type(&mut self, elem: ElemType) {

@@ -321,9 +321,16 @@ impl<'a> Sampler<'a> {
         const RANDOM: [i64; 11] = [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6];
         const SEVERAL: [i64; 5] = [2, 3, 3, 4, 5];
         const SINGLE: [usize; 3] = [6, 15, 8];
+        // Operands with a variable for each axis are rarely broadcast by other sizes, and all sizes of these are.
+        const BROADCAST: [i64; 2] = [1, 3];
+        let is_broadcast = matches!(attempt, 13 | 16 | 21) || attempt > 24 && attempt % 2 == 0;
         // Special numbers and ties need elements.
         let is_special = has_ties(attempt) || attempt % 3 == 1;
-        let sizes_of_attempt: &[i64] = if is_special { &SEVERAL } else { &RANDOM };
+        let sizes_of_attempt: &[i64] = match () {
+            () if is_broadcast && self.symbols.len() > 1 => &BROADCAST,
+            () if is_special => &SEVERAL,
+            () => &RANDOM,
+        };
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
         for (index, &symbol) in self.symbols.iter().enumerate() {
             let size = match attempt {

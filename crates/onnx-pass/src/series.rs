@@ -40,9 +40,10 @@ impl Runner<'_> {
             most: 0,
         };
         type One<'a, 'r> = fn(&mut Series<'a, 'r>) -> Option<Verdict>;
-        let all: [One<'_, '_>; 6] = [
+        let all: [One<'_, '_>; 7] = [
             Series::on_thresholds,
             Series::on_multiples,
+            Series::on_combinations,
             Series::on_rows,
             Series::on_strings,
             Series::on_tables,
@@ -116,17 +117,31 @@ impl Series<'_, '_> {
     fn on_multiples(&mut self) -> Option<Verdict> {
         const ELEMENTS: usize = 1 << 13;
         const RUNS: usize = 192;
-        let jumps = |schema: &Schema| {
-            schema.traits().jumps()
-                || matches!(schema.op(), op::DIV | op::BIT_SHIFT | op::CLIP | op::MIN | op::MAX)
-        };
-        if self.runner.eq.class() != Exactness::Exact || !self.has(jumps) {
+        if !self.jumps_exactly() {
             return None;
         }
         let operands = self.sampler.paired.clone();
         let count = self.elements(Sweep::Multiples(0), &operands)?;
         let runs = ELEMENTS.div_ceil(count).clamp(4, RUNS) as u64;
         self.run_all((0..runs).map(Sweep::Multiples))
+    }
+
+    /// Whether results of an exact claim jump next to numbers.
+    fn jumps_exactly(&self) -> bool {
+        let jumps = |schema: &Schema| {
+            schema.traits().jumps()
+                || matches!(schema.op(), op::DIV | op::BIT_SHIFT | op::CLIP | op::MIN | op::MAX)
+        };
+        self.runner.eq.class() == Exactness::Exact && self.has(jumps)
+    }
+
+    /// Runs with what the numbers of the claim are combined to.
+    fn on_combinations(&mut self) -> Option<Verdict> {
+        if !self.jumps_exactly() {
+            return None;
+        }
+        let combinations = self.sampler.points.combinations();
+        self.on_each(combinations)
     }
 
     fn on_rows(&mut self) -> Option<Verdict> {
@@ -227,7 +242,12 @@ impl Series<'_, '_> {
         if !self.has(|schema| schema.traits().chooses()) {
             return None;
         }
-        for table in tables(self.runner.eq) {
+        self.on_each(tables(self.runner.eq))
+    }
+
+    /// Runs in which an operand has each element of a table.
+    fn on_each(&mut self, tables: impl IntoIterator<Item = Table>) -> Option<Verdict> {
+        for table in tables {
             for operand in self.free(|elem| table.has_keys_of(elem)).into_iter().take(3) {
                 let sweep = |first: usize| Sweep::Table { table: table.clone(), operand, first };
                 let Some(count) = self.elements(sweep(0), &[operand]) else { continue };

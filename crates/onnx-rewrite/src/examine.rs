@@ -133,7 +133,8 @@ impl Test<'_> {
         let edits: usize = self.examined.verdicts.iter().sum();
         let counted = edits.saturating_sub(self.small).saturating_add(self.small / 3);
         let generator = &self.generator;
-        let has_all = generator.due.is_empty() && generator.due_values.is_empty();
+        let has_all =
+            generator.due.is_empty() && generator.due_values.is_empty() && generator.unknown.due == 0;
         let has_sizes = has_all || self.tried >= self.options.attempts / 2;
         let is_tested = counted >= self.options.edits && self.effective.len() == self.generator.dropped.len();
         has_sizes && is_tested || self.examined.failures.len() >= 3

@@ -59,6 +59,7 @@ impl Generator<'_> {
     /// Notes that the rule edited the last model, or that an edit of it was refused.
     pub(super) fn settle(&mut self) {
         let named = self.named;
+        self.unknown.due = self.unknown.due.saturating_sub(usize::from(self.unknown.is_model));
         self.due.retain(|due| Some(*due) != named);
         if let Some(index) = self.named_value.take().filter(|&index| index < self.due_values.len()) {
             self.due_values.remove(index);

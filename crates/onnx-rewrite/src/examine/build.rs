@@ -6,8 +6,9 @@ use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, Symbol, Type};
 
+use super::choose::Rng;
 use super::generate::{Chosen, Generator, Slot};
-use crate::ast::{Arity, FlatNode, Operand, Var};
+use crate::ast::{Arity, FlatNode, Operand, Rule, Var};
 use crate::form::{Argument, Form};
 
 /// The sizes that are variables.
@@ -16,6 +17,31 @@ enum Free {
     None,
     One(i64),
     All,
+    /// Each axis of each operand is a variable of its own, also where its size is 1: a run broadcasts what the model does not.
+    Each,
+    /// Each axis is its own variable, that of its size, or known.
+    Mixed,
+}
+
+/// The models in which no sizes are known.
+pub(super) struct Unknown {
+    /// Decides about them whatever else is chosen.
+    rng: Rng,
+    /// Number of them that the rule must edit yet.
+    pub(super) due: usize,
+    /// Whether the model is one of them.
+    pub(super) is_model: bool,
+}
+
+impl Unknown {
+    /// A rule that computes with sizes which are not known must edit some of them.
+    pub(super) fn new(rule: &Rule, seed: u64) -> Self {
+        const MODELS: usize = 12;
+        let is_sizes =
+            |node: &FlatNode| node.domain == "rule" && matches!(node.op.as_str(), "Sizes" | "Dims");
+        let due = if rule.lets.iter().any(is_sizes) { MODELS } else { 0 };
+        Self { rng: Rng::new(seed ^ 0x512e), due, is_model: false }
+    }
 }
 
 impl Generator<'_> {
@@ -31,12 +57,7 @@ impl Generator<'_> {
         let text = format!("<ir_version: {ir_version}, opset_import: [{imports}]> g () => () {{}}");
         let mut model = parse_model(text, &ParseOptions::default()).ok()?;
         let graph = model.main_graph();
-        // The same size is the same variable everywhere, or a number. In some models, all sizes are variables.
-        let free = match self.rng.below(100) {
-            0..35 => self.rng.pick(&[2, 3, 4]).map_or(Free::None, Free::One),
-            35..45 => Free::All,
-            _ => Free::None,
-        };
+        let free = self.free();
         let mut values: Vec<Vec<Option<ValueId>>> = vec![Vec::new(); self.slots.len()];
         for (var, arity) in self.pattern.rule.from.inputs.iter().map(|(var, arity)| (*var, *arity)) {
             let slot = self.slots.get(var)?.clone();
@@ -49,7 +70,7 @@ impl Generator<'_> {
             };
             for slot in list {
                 let value = match slot {
-                    Slot::Input(tensor) => Some(input(&mut model, var, &tensor, free)),
+                    Slot::Input(tensor) => Some(input(&mut model, var, &tensor, free, &mut self.unknown.rng)),
                     Slot::Whole(_, ty) => Some(model.add_graph_input(graph, &format!("x{var}"), Some(ty))),
                     Slot::Constant(tensor) => {
                         let name = model.intern(&format!("c{var}"));
@@ -77,6 +98,20 @@ impl Generator<'_> {
             model.push_graph_output(graph, output);
         }
         model.verify_sorted().is_ok().then_some(model)
+    }
+
+    /// The same size is the same variable everywhere, or a number. In some models, all sizes are variables: more often if the rule
+    /// computes with sizes that are not known, since a comparison of two of them holds whatever they are.
+    fn free(&mut self) -> Free {
+        let share = if self.unknown.due > 0 { 40 } else { 10 };
+        let free = match self.rng.below(100) {
+            0..35 => self.rng.pick(&[2, 3, 4]).map_or(Free::None, Free::One),
+            35..45 => Free::All,
+            _ => Free::None,
+        };
+        self.unknown.is_model = self.unknown.rng.chance(share);
+        let unknown = self.unknown.rng.pick(&[Free::Each, Free::Mixed]);
+        unknown.filter(|_| self.unknown.is_model).unwrap_or(free)
     }
 
     fn add(&mut self, model: &mut Model, chosen: &Chosen, values: &mut [Vec<Option<ValueId>>]) -> Option<()> {
@@ -180,17 +215,22 @@ fn identity(model: &mut Model, value: ValueId) -> Result<ValueId, EditError> {
 }
 
 /// A graph input with the type of a tensor, with variables for some sizes.
-fn input(model: &mut Model, var: Var, tensor: &Tensor, free: Free) -> ValueId {
+fn input(model: &mut Model, var: Var, tensor: &Tensor, free: Free, rng: &mut Rng) -> ValueId {
     let graph = model.main_graph();
-    let dims: Vec<Dim> = tensor
-        .dims()
-        .iter()
-        .map(|&size| match free {
+    let number = model.graph(graph).inputs().len();
+    let mut dims: Vec<Dim> = Vec::new();
+    for (axis, &size) in tensor.dims().iter().enumerate() {
+        let free = match free {
+            Free::Mixed => rng.pick(&[Free::None, Free::All, Free::Each]).unwrap_or(Free::Each),
+            free => free,
+        };
+        dims.push(match free {
             Free::One(free) if free == size => Dim::Var(model.intern("N")),
             Free::All if size > 1 => Dim::Var(model.intern(&format!("N{size}"))),
+            Free::Each => Dim::Var(model.intern(&format!("M{number}_{axis}"))),
             _ => Dim::Known(size),
-        })
-        .collect();
+        });
+    }
     let ty = Type::tensor(tensor.elem(), Some(dims.into_iter().collect()));
     model.add_graph_input(graph, &format!("x{var}"), Some(ty))
 }

@@ -8,6 +8,7 @@ use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemType, Execution, Type};
 
 use super::attributes::{self, DueValue};
+use super::build::Unknown;
 use super::choose::{self, Rng};
 use super::effects::{self, Dropped};
 use super::plan::{Plan, Planned};
@@ -82,6 +83,8 @@ pub(super) fn tensor_of(operand: &Option<Value>) -> Option<&Tensor> {
 pub(super) struct Generator<'a> {
     pub(super) pattern: &'a Pattern,
     pub(super) rng: Rng,
+    /// The models in which no sizes are known.
+    pub(super) unknown: Unknown,
     pub(super) scratch: Scratch,
     pub(super) version: i64,
     pub(super) elem: ElemType,
@@ -140,6 +143,7 @@ impl<'a> Generator<'a> {
             near: near::numbers(&pattern.rule),
             pattern,
             rng: Rng::new(execution.seed ^ 0x5eed),
+            unknown: Unknown::new(&pattern.rule, execution.seed),
             scratch: Scratch::at(until, execution, &crate::cost::Costs::standard()),
             version: 0,
             elem: ElemType::Float,

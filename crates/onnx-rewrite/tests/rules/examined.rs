@@ -449,6 +449,56 @@ fn wrong_rules_about_ranks_of_products_fail() {
     }
 }
 
+/// Two sizes that are not known are -1 in `rule.Sizes`, and different in a run: one is broadcast.
+#[test]
+fn wrong_rules_about_sizes_that_are_not_known_fail() {
+    const OPERANDS: &str =
+        "let { ok = Equal (rule.Sizes (x), rule.Sizes (z)) } where ok, rank(x) == rank(z), elem(x) == float";
+    const DIMS: &str =
+        "let { ok = Equal (rule.Dims (x), rule.Dims (z)) } where ok, rank(x) == rank(z), elem(x) == float";
+    const FIRST: &str = "let { ok = Equal (Gather (rule.Sizes (x), [0]), Gather (rule.Sizes (z), [0])) }
+         where ok, rank(x) == 3, rank(z) == 3, elem(x) == float";
+    for (left, sizes, right) in [
+        ("Shape (Add (x, z))", OPERANDS, "Shape (x)"),
+        ("Expand (x, Shape (Add (x, z)))", OPERANDS, "Identity (x)"),
+        ("ReduceSum (Add (x, z), [0])", OPERANDS, "Add (ReduceSum (x, [0]), ReduceSum (z, [0]))"),
+        ("Gather <axis = 0> (Shape (Max (x, z)), [0])", OPERANDS, "Gather <axis = 0> (Shape (x), [0])"),
+        ("Shape (Equal (x, z))", OPERANDS, "Shape (x)"),
+        ("Shape (Sub (x, z))", DIMS, "Shape (x)"),
+        ("Shape (Where (Less (x, z), x, z))", OPERANDS, "Shape (z)"),
+        ("Shape (Concat <axis = 0> (x, z))", OPERANDS, "Shape (Concat <axis = 0> (x, x))"),
+        ("Slice (Shape (Mul (x, z)), [0], [1], [0], [1])", FIRST, "Slice (Shape (x), [0], [1], [0], [1])"),
+        (
+            "Shape (MatMul (x, z))",
+            FIRST,
+            "Concat <axis = 0> (Slice (Shape (x), [0], [2], [0], [1]), Slice (Shape (z), [2], [3], [0], [1]))",
+        ),
+    ] {
+        let text = format!(
+            "rule wrong: rounding, since 13 from (x, z) => (y) {{ y = {left} }} {sizes} to (x, z) => (y) {{ y = {right} }}"
+        );
+        let rules = RuleSet::parse_whatever_cost(&text, onnx_schema::Registry::STANDARD).unwrap();
+        let result = examine(&rules, &ExamineOptions::default()).remove(0);
+        assert!(!result.failures.is_empty(), "{left}: {result:#?}");
+    }
+}
+
+/// A comparison with one number jumps where arithmetic with another one gives it.
+#[test]
+fn wrong_rules_about_two_numbers_fail() {
+    for (condition, elem) in [
+        ("Equal (Cast <to = 6> (Mul (x, 10.0)), 12345)", "float"),
+        ("Equal (Add (x, 1234), 7777)", "int32"),
+        ("Equal (BitwiseXor (x, 4660), 22136)", "int64"),
+    ] {
+        let result = examined_whatever_cost(&format!(
+            "rule wrong: exact, since 18 from (x) => (y) {{ y = Where ({condition}, x, Neg (x)) }}
+             where elem(x) == {elem} to (x) => (y) {{ y = Neg (x) }}"
+        ));
+        assert!(!result.failures.is_empty(), "{condition}: {result:#?}");
+    }
+}
+
 /// Conditions hold for one element, and for numbers next to those that they name.
 #[test]
 fn wrong_rules_about_numbers_of_conditions_fail() {
