@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicU64;
 
 use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
-use onnx_ir::{Def, MetadataEntry, Model, NodeId, OpsetImport, ValueId};
+use onnx_ir::{Def, MetadataEntry, Model, NodeId, OpsetImport, User, ValueId};
 use onnx_schema::ir_version_for;
 
 use crate::assumption::Exactness;
 use crate::claim_key::ClaimKey;
-use crate::collect::{Collected, collect, is_inside};
+use crate::collect::{Collected, Recorded, collect, is_inside};
 use crate::cx::{Entry, PassCx, sources_of};
 use crate::determinism::{BY_NAME, has_references, is_deterministic};
 use crate::equivalence::Equivalence;
@@ -210,6 +210,9 @@ impl Patch<'_, '_> {
             return Err((Level::Types, reason, Some(proof.verdict)));
         }
         if let Verdict::Refuted(counterexample) = &proof.verdict {
+            if let Some(verdict) = self.tested_with_users() {
+                return Ok(Proof { verdict, is_cached: false });
+            }
             if let Some(why) = self.unconfirmed() {
                 let reason = format!("{why}\n{counterexample}");
                 let verdict = Verdict::Untested(reason.clone());
@@ -231,6 +234,46 @@ impl Patch<'_, '_> {
             static_levels::new_error(&eq, registry).is_none()
                 && static_levels::types(&eq, registry) == Types::Finer
         })
+    }
+
+    /// The verdict of a refuted claim that holds where the nodes complete that use the replaced values: the sizes of these that the
+    /// edit read can follow from a user, such as a `Reshape` that requires a number of elements.
+    fn tested_with_users(&mut self) -> Option<Verdict> {
+        let is_read = |&(old, _): &(ValueId, ValueId)| self.draft.recorded.contains(&Recorded::Shape(old));
+        if !self.draft.pairs.iter().any(is_read) {
+            return None;
+        }
+        let users = self.users();
+        let count = self.draft.pairs.len();
+        self.draft.pairs.extend(users.into_iter().map(|value| (value, value)));
+        let claim = self.extract(false);
+        self.draft.pairs.truncate(count);
+        let verdict = self.verdict_of(&claim.ok()?).0;
+        matches!(verdict, Verdict::Proved(_) | Verdict::Tested { .. }).then_some(verdict)
+    }
+
+    /// The results of nodes that run whenever the replaced values are computed, and that these are operands of.
+    fn users(&self) -> Vec<ValueId> {
+        let (model, registry) = (self.model(), self.cx.options.registry);
+        let mut seen: KeySet<NodeId> = KeySet::default();
+        let mut results = Vec::new();
+        let mut open: VecDeque<ValueId> = self.draft.pairs.iter().map(|&(old, _)| old).collect();
+        while let Some(value) = open.pop_front() {
+            for at in model.value(value).uses() {
+                let User::Node(node) = at.user else { continue };
+                let is_part = model.node(node).graph() == model.graph_of(value)
+                    && !self.draft.nodes.contains(&node)
+                    && is_deterministic(model, node, registry)
+                    && !has_references(model, node);
+                if is_part && results.len() < CONTEXT && seen.insert(node, ()).is_none() {
+                    let outputs = model.node(node).outputs().iter().flatten();
+                    results.extend(outputs.clone());
+                    open.extend(outputs);
+                }
+            }
+        }
+        results.retain(|value| self.draft.pairs.iter().all(|(old, _)| old != value));
+        results
     }
 
     /// Why the refutation of the claim does not count: the sides do not differ if more nodes of the model are a part of it.

@@ -67,6 +67,21 @@ fn removing_any_reshape_is_refuted() {
     );
 }
 
+/// The slice is everything in each run that completes, since the `Reshape` behind it requires one element.
+#[test]
+fn a_slice_that_its_user_limits_is_removed() {
+    check(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (bool[1] x, int64[1] starts, int64[1] ends, int64[0] s) => (bool y) {
+            part = Slice (x, starts, ends)
+            y = Reshape (part, s)
+        }"#,
+        no_identities,
+        &["y = Reshape (x, s)"],
+        &["tested in # runs (# attempts)"],
+    );
+}
+
 fn assuming() -> PassOptions<'static> {
     let mut options = PassOptions::default();
     options.allow_assumed = true;
