@@ -57,7 +57,8 @@ pub(crate) enum Types {
 
 /// Infers both sides and compares the types of their outputs.
 pub(crate) fn types(eq: &Equivalence, registry: &Registry) -> Types {
-    let inference = infer(eq.model(), &InferOptions::default().with_registry(registry));
+    let options = InferOptions::default().with_check_types(true).with_registry(registry);
+    let inference = infer(eq.model(), &options);
     let outputs = |side| eq.model().node(eq.call(side)).outputs().to_vec();
     let pairs = outputs(EquivalenceSide::Before).into_iter().zip(outputs(EquivalenceSide::After)).enumerate();
     let mut result = Types::Finer;

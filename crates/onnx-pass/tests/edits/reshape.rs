@@ -82,6 +82,30 @@ fn a_slice_that_its_user_limits_is_removed() {
     );
 }
 
+/// Runs compute with floats of 64 bits, so that the types are compared before the values.
+#[test]
+fn operands_of_two_types_are_an_error_of_types() {
+    refuses(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x, float16[N] m) => (float[N] y) {
+            w = Cast <to = 1> (m)
+            d = Sub (x, w)
+            y = Neg (d)
+        }"#,
+        Exactness::Rounding,
+        |patch| {
+            let [x, m, d] = ["x", "m", "d"].map(|name| value(patch.model(), name));
+            let node = patch.model().value(d).producer().unwrap();
+            patch.tap(x);
+            patch.tap(m);
+            let new = patch.build(Position::Before(node), |build| ops::sub(build, x, m).output()).unwrap();
+            patch.replace(d, new);
+        },
+        Level::Types,
+        &["the new nodes cannot run: input 1 must have the same type as the inputs before it"],
+    );
+}
+
 fn assuming() -> PassOptions<'static> {
     let mut options = PassOptions::default();
     options.allow_assumed = true;

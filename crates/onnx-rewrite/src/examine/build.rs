@@ -159,12 +159,13 @@ impl Generator<'_> {
         self.takes(node, schema).then_some(())
     }
 
-    /// Returns `true` if a version of an operator takes the types of the operands.
+    /// Returns `true` if a version of an operator takes the types of the operands, and has none that is required and omitted.
     fn takes(&self, node: &FlatNode, schema: &Schema) -> bool {
         node.operands.iter().enumerate().all(|(index, operand)| {
             let Operand::Var(var) = operand else { return true };
             let slot = self.slots.get(*var).and_then(Option::as_ref);
             match (slot, schema.input_for(index)) {
+                (Some(Slot::Omitted), Some(formal)) => formal.is_optional() || formal.is_variadic(),
                 (Some(Slot::Whole(_, ty)), Some(formal)) => schema.types_of(formal).contains_type(ty),
                 (Some(slot), Some(formal)) => {
                     slot.tensor().is_none_or(|tensor| schema.types_of(formal).contains_tensor(tensor.elem()))
