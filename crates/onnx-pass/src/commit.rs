@@ -215,8 +215,7 @@ impl Patch<'_, '_> {
             }
             if let Some(why) = self.unconfirmed() {
                 let reason = format!("{why}\n{counterexample}");
-                let verdict = Verdict::Untested(reason.clone());
-                return Err((Level::Values, reason, Some(verdict)));
+                return Err((Level::Values, reason.clone(), Some(Verdict::Untested(reason))));
             }
             let reason = format!("the results differ\n{counterexample}");
             return Err((Level::Values, reason, Some(proof.verdict)));

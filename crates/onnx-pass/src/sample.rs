@@ -323,7 +323,7 @@ impl<'a> Sampler<'a> {
         const SINGLE: [usize; 3] = [6, 15, 8];
         // Operands with a variable for each axis are rarely broadcast by other sizes, and all sizes of these are.
         const BROADCAST: [i64; 2] = [1, 3];
-        let is_broadcast = matches!(attempt, 13 | 16 | 21) || attempt > 24 && attempt % 2 == 0;
+        let is_broadcast = matches!(attempt, 13 | 16 | 21) || attempt > 24 && attempt.is_multiple_of(2);
         // Special numbers and ties need elements.
         let is_special = has_ties(attempt) || attempt % 3 == 1;
         let sizes_of_attempt: &[i64] = match () {

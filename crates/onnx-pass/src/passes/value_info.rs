@@ -42,10 +42,8 @@ pub fn value_info(cx: &mut PassCx<'_>) -> Report {
 
 /// Writes the types, and returns the number of values that have another one now.
 fn declare(model: &mut Model, mut inference: Inference, has_guards: bool) -> usize {
-    let fixed: Vec<(ValueId, Option<Arc<Type>>)> = interface(model)
-        .into_iter()
-        .map(|value| (value, model.ty(value).cloned().map(Arc::new)))
-        .collect();
+    let fixed: Vec<(ValueId, Option<Arc<Type>>)> =
+        interface(model).into_iter().map(|value| (value, model.ty(value).cloned().map(Arc::new))).collect();
     // Only `Strict` can fail.
     let Ok(applied) = inference.apply(model, MergePolicy::Refine) else { return 0 };
     let mut written = applied.added.saturating_add(applied.changed);
