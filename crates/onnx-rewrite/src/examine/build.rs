@@ -17,7 +17,7 @@ enum Free {
     None,
     One(i64),
     All,
-    /// Each axis of each operand is a variable of its own, also where its size is 1: a run broadcasts what the model does not.
+    /// Each axis of each operand is a separate variable, also where its size is 1: a run broadcasts what the model does not.
     Each,
     /// Each axis is its own variable, that of its size, or known.
     Mixed,
