@@ -102,7 +102,7 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
 }
 
 /// What is known about the carried values before the first run. Runtimes that infer all graphs do not use their shapes.
-fn initial(cx: &Cx<'_, '_>, carried: usize) -> Vec<Known> {
+fn initial(cx: &mut Cx<'_, '_>, carried: usize) -> Vec<Known> {
     let has_shapes = !cx.state.options.every_graph;
     let known = (0..carried).map(|index| cx.known(index.saturating_add(2)));
     let without = |known: Known| Known { ty: known.ty.without_shape(), content: None };
