@@ -22,7 +22,7 @@ fn round_trips_give_the_same_bytes() {
 
 #[test]
 fn files_of_a_directory_have_the_extension_of_their_format() {
-    let folder = Folder::with("in/a.onnx", &models::small());
+    let folder = Folder::with("in/a.onnx", models::small());
     onnx(&folder, "convert in -o out/ --to json").exits(0);
     onnx(&folder, "convert in/a.onnx -o out/ --to=textproto").exits(0);
     onnx(&folder, "convert out/a.json -o again/ --to onnx").exits(0);

@@ -176,14 +176,8 @@ pub fn unsupported_in_bodies(
     let types = inferred(&expanded);
     execution.interrupt.check()?;
     let without_kernel = |node: &NodeId| {
-        let cx = Cx {
-            model: &expanded,
-            target,
-            types: &types,
-            node: *node,
-            is_always_run: true,
-            is_dropped: false,
-        };
+        let (is_always_run, is_dropped) = (true, false);
+        let cx = Cx { model: &expanded, target, types: &types, node: *node, is_always_run, is_dropped };
         let Callee::Standard(schema) = expanded.callee(*node, registry) else { return false };
         let operator = by_name.get(&(schema.domain_name(), schema.name())).copied();
         cx.runs_as_body(schema) && cx.of_kernels(schema, operator).is_some()
