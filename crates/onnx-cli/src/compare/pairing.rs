@@ -219,9 +219,10 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The pairs of results of nodes that read the same weights, that compute the same from the inputs, or whose operands correspond: values that are paired or have one
-    /// name, and constants, of which those that are integers, such as indices and axes, are equal. A node that is like another
-    /// one but reads another axis is none of them.
+    /// The pairs of results of nodes that read the same weights, that compute the same from the inputs, or whose operands correspond:
+    /// values that are paired or have one name, and constants. Constants that are integers, such as indices and axes, are equal: a
+    /// node that is like another one but reads another axis is none of them. So are those that only other constants meet: one of
+    /// two models may have folded them.
     fn of_equal_operands(&self, corresponding: CorrespondingValues) -> Vec<(ValueId, ValueId)> {
         let (a, b) = (&self.a.model, &self.b.model);
         let candidates: HashMap<ValueId, ValueId> =
@@ -233,10 +234,12 @@ impl Search<'_> {
         let mut paired: HashMap<ValueId, ValueId> = HashMap::new();
         let given: HashMap<ValueId, &str> =
             self.given.iter().map(|(value, name)| (*value, name.as_str())).collect();
-        let fits = |paired: &HashMap<ValueId, ValueId>, one: Option<ValueId>, two: Option<ValueId>| {
+        let fits = |paired: &HashMap<ValueId, ValueId>, one: Option<ValueId>, two: Option<ValueId>, varies| {
             let (Some(one), Some(two)) = (one, two) else { return one.is_none() && two.is_none() };
             match (a.constant_tensor(one), b.constant_tensor(two)) {
-                (Some(of_a), Some(of_b)) => !of_a.elem().is_integer() || of_a.same_meaning(of_b, &NoData),
+                (Some(of_a), Some(of_b)) => {
+                    varies && !of_a.elem().is_integer() || of_a.same_meaning(of_b, &NoData)
+                }
                 (None, None) => {
                     let of_a = name(a, one);
                     let has_name = || name(b, two) == of_a && !self.renamed.contains(&two);
@@ -249,14 +252,22 @@ impl Search<'_> {
         let graph = b.main_graph();
         let nodes = b.sorted_nodes(graph).unwrap_or_else(|_| b.nodes(graph).collect());
         let mut found = Vec::new();
+        let mut varying: HashSet<ValueId> = b.graph(graph).inputs().iter().copied().collect();
         for node in nodes {
             let record = b.node(node);
+            let has_graph = record.attributes().iter().any(|attribute| !attribute.value().graphs().is_empty());
+            let varies = has_graph || record.inputs().flatten().any(|operand| varying.contains(&operand));
+            if varies {
+                varying.extend(record.outputs().iter().flatten());
+            }
             for &two in record.outputs().iter().flatten() {
                 let are_equal = |one: &ValueId| {
                     let other = a.value(*one).producer().map(|producer| a.node(producer));
+                    let fits = |(one, two)| fits(&paired, one, two, varies);
                     other.is_some_and(|other| {
                         other.input_count() == record.input_count()
-                            && other.inputs().zip(record.inputs()).all(|(one, two)| fits(&paired, one, two))
+                            && other.inputs().zip(record.inputs()).all(fits)
+                            && (record.input_count() > 0 || fits((Some(*one), Some(two))))
                     })
                 };
                 let by_structure = || candidates.get(&two).copied().filter(are_equal);
