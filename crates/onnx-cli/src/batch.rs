@@ -78,7 +78,7 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
         );
         return Some(Err(failure.help("change it on its own: `-o DIR/NAME.onnx`")));
     }
-    if let Some(missing) = missing.filter(|_| into_directory && has_several) {
+    if let Some(missing) = missing.filter(|_| goes_inside || (into_directory && has_several)) {
         // With the words of the system, as for one model.
         let source = missing.metadata().err().unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
         return Some(Err(Failure::cannot_read(missing, source)));
@@ -111,6 +111,14 @@ pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Batch, Failure>> {
         }
         Batch { command, lines, format, directory: output.map(|output| output.value), unwritten }
     }))
+}
+
+/// The command and the format of its report, for arguments that stand for no command lines.
+pub(crate) fn form(arguments: &[OsString]) -> (String, ReportFormat) {
+    let words: Vec<String> =
+        arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let command = positions(&words).map_or_else(String::new, |(command, _)| command);
+    (command, format(&words).unwrap_or(ReportFormat::Text))
 }
 
 /// The failure to write several models to a name that is not that of a directory.

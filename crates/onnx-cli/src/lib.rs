@@ -163,8 +163,9 @@ fn several(batch: Result<batch::Batch, exit::Failure>, arguments: &[OsString]) -
     let batch = match batch {
         Ok(batch) => batch,
         Err(failure) => {
-            let mut out = Out::new(Color::Auto, "", report::ReportFormat::Text);
-            return ended(out.refused(None, &failure).map(|()| failure.outcome()), out);
+            let (command, format) = batch::form(arguments);
+            let format = table::format(format, None);
+            return ended(Err(failure), Out::new(Color::Auto, &command, format));
         }
     };
     let parsed = match batch.parsed() {

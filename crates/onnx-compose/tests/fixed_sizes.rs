@@ -436,3 +436,18 @@ fn a_branch_that_would_contradict_the_size_is_refused() {
     assert!(reasons.iter().any(|reason| reason.contains("sizes 4 and 5 do not broadcast")), "{reasons:?}");
     changed(graph, NewSize::Number(4)).unwrap();
 }
+
+/// Positions are indices into a table, whatever their number is.
+#[test]
+fn a_sequence_longer_than_the_table_of_positions_is_refused() {
+    let graph = format!(
+        "g (float[n] x) => (float[n] y) <float[40] table = {{{}}}, int64 z = {{0}}, int64 one = {{1}}, int64[1] axis = {{0}}> {{
+            s = Shape (x) k = Squeeze (s, axis) r = Range (z, k, one) t = Gather (table, r) y = Add (t, x) }}",
+        vec!["1"; 40].join(", ")
+    );
+    for length in [41, 257, 5_000] {
+        let error = changed(&graph, NewSize::Number(length)).unwrap_err();
+        assert!(matches!(error, ComposeError::FixedSizes(_)), "{length}: {error}");
+    }
+    changed(&graph, NewSize::Number(40)).unwrap();
+}

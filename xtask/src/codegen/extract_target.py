@@ -113,6 +113,10 @@ REQUIRES = {
     ("ai.onnx.ml", "SVMClassifier"): {"attributes": ["kernel_params"], "nonempty": ["coefficients", "rho"]},
     ("ai.onnx.ml", "SVMRegressor"): {"attributes": ["kernel_params"], "nonempty": ["coefficients", "rho"]},
     # Its attributes are not converted with an operand of `float16`.
+    # The constants of its body are of `float`.
+    ("", "MeanVarianceNormalization"): {
+        "excludes": [{"T": ["tensor(bfloat16)", "tensor(double)", "tensor(float16)"]}]
+    },
     ("ai.onnx.ml", "TreeEnsemble"): {"excludes": [{"T": ["tensor(float16)"]}]},
     ("ai.onnx.ml", "Scaler"): {"nonempty": ["offset", "scale"]},
     ("com.microsoft", "FusedGemm"): {"attributes": ["activation"]},

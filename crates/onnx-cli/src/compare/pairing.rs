@@ -234,28 +234,30 @@ impl Search<'_> {
         let mut paired: HashMap<ValueId, ValueId> = HashMap::new();
         let given: HashMap<ValueId, &str> =
             self.given.iter().map(|(value, name)| (*value, name.as_str())).collect();
-        let fits = |paired: &HashMap<ValueId, ValueId>, one: Option<ValueId>, two: Option<ValueId>, varies| {
-            let (Some(one), Some(two)) = (one, two) else { return one.is_none() && two.is_none() };
-            match (a.constant_tensor(one), b.constant_tensor(two)) {
-                (Some(of_a), Some(of_b)) => {
-                    varies && !of_a.elem().is_integer() || of_a.same_meaning(of_b, &NoData)
+        let fits =
+            |paired: &HashMap<ValueId, ValueId>, one: Option<ValueId>, two: Option<ValueId>, varies| {
+                let (Some(one), Some(two)) = (one, two) else { return one.is_none() && two.is_none() };
+                match (a.constant_tensor(one), b.constant_tensor(two)) {
+                    (Some(of_a), Some(of_b)) => {
+                        varies && !of_a.elem().is_integer() || of_a.same_meaning(of_b, &NoData)
+                    }
+                    (None, None) => {
+                        let of_a = name(a, one);
+                        let has_name = || name(b, two) == of_a && !self.renamed.contains(&two);
+                        paired.get(&two) == Some(&one)
+                            || !of_a.is_empty() && (given.get(&two) == Some(&of_a) || has_name())
+                    }
+                    _ => false,
                 }
-                (None, None) => {
-                    let of_a = name(a, one);
-                    let has_name = || name(b, two) == of_a && !self.renamed.contains(&two);
-                    paired.get(&two) == Some(&one)
-                        || !of_a.is_empty() && (given.get(&two) == Some(&of_a) || has_name())
-                }
-                _ => false,
-            }
-        };
+            };
         let graph = b.main_graph();
         let nodes = b.sorted_nodes(graph).unwrap_or_else(|_| b.nodes(graph).collect());
         let mut found = Vec::new();
         let mut varying: HashSet<ValueId> = b.graph(graph).inputs().iter().copied().collect();
         for node in nodes {
             let record = b.node(node);
-            let has_graph = record.attributes().iter().any(|attribute| !attribute.value().graphs().is_empty());
+            let has_graph =
+                record.attributes().iter().any(|attribute| !attribute.value().graphs().is_empty());
             let varies = has_graph || record.inputs().flatten().any(|operand| varying.contains(&operand));
             if varies {
                 varying.extend(record.outputs().iter().flatten());

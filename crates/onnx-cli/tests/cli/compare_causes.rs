@@ -1,7 +1,7 @@
 //! `onnx compare --inner`: what can be the reason of a difference.
 
 use crate::compare::{HEAD, folder};
-use crate::run::onnx;
+use crate::run::{Folder, onnx};
 
 /// Exports of two states of the weights: nodes are paired by what they compute, and the weight that differs is named.
 #[test]
@@ -55,4 +55,21 @@ fn nodes_without_compared_results_are_counted() {
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner").exits(1);
     let text = "they diverge after the node Relu `y` of B, in A Neg `y`, or one of 2 nodes before it, whose results are not compared:";
     run.says(text);
+}
+
+/// One of two models has its constants folded: what is left of them has nothing to do with those of the other one.
+#[test]
+fn folded_constants_are_not_compared_with_others() {
+    let model = |nodes: &str| {
+        format!(r#"<ir_version: 8, opset_import: ["": 17]> g (float[2,4] x) => (float[2,4] y) {{ {nodes} }}"#)
+    };
+    let folder = Folder::with(
+        "a.onnxtxt",
+        model(
+            "one = Constant <value = float[1] {1}> () d = Constant <value = float[1] {8}> () q = Sqrt (d) s = Div (one, q)
+             h = Sqrt (s) y = Mul (x, h)",
+        ),
+    );
+    folder.put("b.onnxtxt", model("v1 = Constant <value = float[1] {0.59460354}> () y = Mul (x, v1)"));
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner").exits(0).lacks("diverge");
 }

@@ -9,6 +9,7 @@
 
 mod adversary;
 mod check;
+mod check_targets;
 mod compare;
 mod compare_causes;
 mod convert;

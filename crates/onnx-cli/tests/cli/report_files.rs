@@ -221,3 +221,23 @@ g (bool c, float[2] x, float[3] z) => (float[N] y) {
     let csv = onnx(&folder, "check warned.onnxtxt good.onnx --format csv --max-findings 1").exits(0).out;
     assert!(csv.lines().nth(1).unwrap().contains(",1,warning: ONNX3021: "), "{csv}");
 }
+
+/// Commands on several models that fail before the first one.
+#[test]
+fn refusals_of_several_models_have_the_format_of_the_report() {
+    let folder = Folder::with("a.onnx", models::small());
+    folder.put("b.onnx", models::small());
+    std::fs::create_dir(folder.path().join("none")).unwrap();
+    for words in [
+        "simplify a.onnx b.onnx -o c.onnx",
+        "simplify none -o out/",
+        "simplify a.onnx b.onnx -o out/ --journal j.json",
+        "simplify c.onnx d.onnx -o out/",
+        "simplify c.onnx -o none",
+    ] {
+        let report = onnx(&folder, &format!("{words} --format json")).exits(2).json();
+        assert_eq!(report["command"].as_str(), Some("simplify"), "{words}: {report}");
+        assert!(report["failures"].as_array().is_some_and(|found| found.len() == 1), "{words}: {report}");
+    }
+    onnx(&folder, "simplify c.onnx -o none").exits(2).says("c.onnx: cannot be read");
+}

@@ -30,7 +30,7 @@ use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_types::expr::Dialect;
 use onnx_types::tensor::{DataSource, NoData};
-use onnx_types::{Dim, Execution, Symbol};
+use onnx_types::{Dim, Execution, Limits, Symbol};
 
 use crate::error::ComposeError;
 use crate::interface::name;
@@ -72,6 +72,9 @@ onnx_types::option_setters! {
     }
 }
 
+/// The most elements of an integer value that are followed: those of positions along a sequence, which are indices into a table.
+const FOLLOWED: usize = 1 << 14;
+
 impl EditOptions<'_> {
     fn infer(
         &self,
@@ -89,7 +92,11 @@ impl EditOptions<'_> {
 
     fn run(&self, model: &Model, options: &InferOptions<'_>) -> Result<Inference, ComposeError> {
         let options = options.clone().with_registry(self.registry).with_data(self.data);
-        let inference = infer(model, &options.with_execution(self.execution.clone()));
+        let mut execution = self.execution.clone();
+        if execution.limits.followed_elements == Limits::DEFAULT.followed_elements {
+            execution.limits.followed_elements = FOLLOWED;
+        }
+        let inference = infer(model, &options.with_execution(execution));
         match inference.stopped() {
             Some(stopped) => Err(ComposeError::Stopped(stopped)),
             None => Ok(inference),

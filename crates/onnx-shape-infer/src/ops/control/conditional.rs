@@ -103,6 +103,8 @@ fn join_all(cx: &mut Cx<'_, '_>, chosen: &Chosen, left: &[Known], right: &[Known
     let mut joined = Vec::with_capacity(left.len());
     // Sizes that are the same two in several places are the same one there.
     let mut pairs: Vec<((Dim, Dim), Dim)> = Vec::new();
+    // Until version 11, both branches must give the same shape. The reference does not compare them, and runtimes do.
+    let has_one_shape = cx.since() < 11 && cx.state.options.every_graph;
     for (index, (a, b)) in left.iter().zip(right).enumerate() {
         let Ok(mut known) = join(cx, a, b) else {
             return Err(cx.fail(
@@ -110,6 +112,15 @@ fn join_all(cx: &mut Cx<'_, '_>, chosen: &Chosen, left: &[Known], right: &[Known
                 format_args!("the branches give output {index} different kinds of values or element types"),
             ));
         };
+        if let (true, Some(a), Some(b)) = (has_one_shape, a.ty.dims(), b.ty.dims()) {
+            let differ = |(a, b): (&Dim, &Dim)| a.known().zip(b.known()).is_some_and(|(a, b)| a != b);
+            if a.len() != b.len() || a.iter().zip(b).any(differ) {
+                return Err(cx.fail(
+                    &BRANCHES_DIFFER,
+                    format_args!("the branches give output {index} different shapes, before version 11"),
+                ));
+            }
+        }
         if let (Ty::Tensor(_, Some(dims)), Some(a), Some(b)) = (&mut known.ty, a.ty.dims(), b.ty.dims()) {
             for (axis, (dim, (&a, &b))) in dims.iter_mut().zip(a.iter().zip(b)).enumerate() {
                 if dim.is_unknown() {
