@@ -23,6 +23,7 @@ pub(crate) use self::format::{
 };
 pub(crate) use self::layout::Layout;
 pub use self::stay::NoScale;
+use self::stay::miscomputed;
 pub(crate) use self::stay::of_other_types;
 use crate::activations::fold_weights;
 use crate::budget::choose;
@@ -470,7 +471,7 @@ pub(crate) fn require_version(
     }))
 }
 
-/// Quantizes a weight, or returns why it gets no scale; `None` if it is empty.
+/// Quantizes a weight, or returns why it stays; `None` if it is empty.
 fn prepare(
     model: &Model,
     candidate: &Candidate,
@@ -484,6 +485,10 @@ fn prepare(
     let count = dims.iter().product::<usize>();
     if count == 0 {
         return Ok(None);
+    }
+    let place = (candidate.value, tensor.dims());
+    if let Some(reason) = miscomputed(model, place, format.elem, options.granularity) {
+        return Ok(Some(Err(reason)));
     }
     let (layout, axis, block, scale_dims) = match options.granularity {
         Granularity::Tensor => (Layout::whole(count), None, None, Vec::new()),

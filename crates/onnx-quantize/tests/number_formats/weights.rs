@@ -1,7 +1,7 @@
 //! Quantized weights: what the model computes with them, and the conversion back.
 
 use onnx_quantize::{
-    DequantizeOptions, DynamicOptions, Granularity, MeasureOptions, QuantizeError, RetypeError,
+    DequantizeOptions, DynamicOptions, Granularity, MeasureOptions, NoScale, QuantizeError, RetypeError,
     WeightOptions, dequantize, measure, quantize_dynamic, quantize_weights, retype,
 };
 use onnx_types::ElemType;
@@ -238,6 +238,76 @@ g (float[2,4] x, bool b, float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}) => (float[2,2]
         assert!(!text.contains("float[4,2] w ="), "{text}");
         for output in measure(&source, result, &MeasureOptions::default()).unwrap() {
             assert!(output.snr > Some(30.0), "{output:?}\n{text}");
+        }
+    }
+}
+
+/// Why the weight of a model stays.
+fn staying(text: &str, to: ElemType, granularity: Granularity) -> Vec<NoScale> {
+    let mut result = model(text);
+    let options = WeightOptions::default().with_granularity(granularity);
+    let report = quantize_weights(&mut result, to, &options).unwrap();
+    assert_is_valid(&result);
+    assert_eq!(report.weights.len() + report.stay.len(), 1, "{text}");
+    report.stay.into_iter().map(|row| row.1).collect()
+}
+
+const GRANULARITIES: [Granularity; 3] = [Granularity::Tensor, Granularity::Channel, Granularity::Block(2)];
+
+/// onnxruntime reads 2-bit weights as if each column began a byte.
+#[test]
+fn columns_of_two_bits_are_multiples_of_four() {
+    for (nodes, x, w, stays) in [
+        ("y = MatMul (x, w)", "2,4", "4,2", true),
+        ("y = MatMul (x, w)", "2,2", "2,4", false),
+        ("y = MatMul (w, x)", "2,4", "4,2", false),
+        ("y = MatMul (x, w)", "1,2,4", "1,4,2", false),
+        ("y = Gemm (x, w)", "2,4", "4,2", true),
+        ("y = Gemm <transB = 1> (x, w)", "2,2", "4,2", false),
+    ] {
+        let dims = if x.len() > 3 { "L,M,N" } else { "M,N" };
+        let text = format!(
+            r#"<ir_version: 13, opset_import: ["": 25]> g (float[{x}] x) => (float[{dims}] y)
+            <float[{w}] w = {{0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}}> {{ {nodes} }}"#
+        );
+        for granularity in GRANULARITIES {
+            for to in [ElemType::Int2, ElemType::Uint2] {
+                let wanted: &[NoScale] = if stays { &[NoScale::Columns] } else { &[] };
+                assert_eq!(staying(&text, to, granularity), wanted, "{to} {granularity:?} {text}");
+            }
+            assert!(staying(&text, ElemType::Int4, granularity).is_empty());
+        }
+    }
+}
+
+/// onnxruntime multiplies two quantized operands with one scale for each, or with those of the columns of a matrix.
+#[test]
+fn scales_next_to_a_quantized_operand_are_those_of_a_quantized_product() {
+    let (never, blocks, all) = ([false; 3], [false, false, true], [false, true, true]);
+    for (nodes, x, w, stays) in [
+        ("y = MatMul (d, w)", "2,4", "4,2", blocks),
+        ("y = MatMul (w, d)", "2,4", "4,2", all),
+        ("y = MatMul (d, w)", "1,2,4", "1,4,2", all),
+        ("t = Transpose (d) i = Identity (t) y = MatMul (i, w)", "4,2", "4,2", blocks),
+        ("t = Tanh (d) y = MatMul (w, t)", "2,4", "4,2", never),
+        ("y = MatMul (x, w)", "2,4", "4,2", never),
+        ("y = Gemm (d, w)", "2,4", "4,2", never),
+        ("y = Conv (d, w)", "1,2,4,4", "2,2,2,1", blocks),
+    ] {
+        let dims = ["M", "N", "O", "P"];
+        let dims = dims[..x.split(',').count()].join(",");
+        let text = format!(
+            r#"<ir_version: 11, opset_import: ["": 23]> g (float[{x}] x) => (float[{dims}] y)
+            <float[{w}] w = {{0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9}}, float s = {{0.01}}, uint8 z = {{128}}> {{
+                q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) {nodes}
+            }}"#
+        );
+        for (granularity, stays) in GRANULARITIES.into_iter().zip(stays) {
+            for to in [ElemType::Int8, ElemType::Uint8] {
+                let wanted: &[NoScale] = if stays { &[NoScale::Operand] } else { &[] };
+                assert_eq!(staying(&text, to, granularity), wanted, "{to} {granularity:?} {text}");
+            }
+            assert!(staying(&text, ElemType::Int4, granularity).is_empty());
         }
     }
 }
