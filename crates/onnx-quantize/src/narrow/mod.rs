@@ -14,6 +14,7 @@ mod not_taken;
 mod precision;
 mod range;
 mod rounding;
+mod runtime;
 mod slots;
 mod solve;
 mod want;
@@ -374,6 +375,7 @@ fn attempt(
             interrupt.check()?;
             let ranges = range::keep(model, &types, half, options, &losses, &mut kept);
             interrupt.check()?;
+            runtime::keep(model, &mut kept);
             between::keep(model, &types, half, options.registry, &mut kept);
             (losses, ranges)
         }

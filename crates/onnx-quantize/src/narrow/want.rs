@@ -32,6 +32,9 @@ pub enum WideReason {
     /// It is between pairs of quantized numbers with scales that stay: casts around it would hide it from runtimes that compute it with
     /// quantized numbers.
     Pairs,
+    /// It belongs to pairs of quantized numbers of which onnxruntime makes an operator that does not take narrow scales, or computes
+    /// wrongly with them.
+    Runtime,
     /// It counts, sums what a loop carries, or computes with positions: whole numbers have to be exact.
     Count,
     /// The inputs and outputs of the model keep their types.
@@ -52,6 +55,7 @@ impl WideReason {
             Self::Precision => "a scale or a factor is too small for the type",
             Self::Index => "it computes a size or an index",
             Self::Pairs => "it is between pairs of quantized numbers whose scales stay",
+            Self::Runtime => "onnxruntime has no operator with quantized numbers and narrow scales there",
             Self::Count => "it counts, or computes with positions",
             Self::Interface => "inputs and outputs keep their types",
             Self::Validity => "the result would not be valid",

@@ -26,6 +26,7 @@ mod narrow;
 mod precision;
 mod public_reports;
 mod runtime_view;
+mod scales;
 mod staying;
 mod weights;
 
