@@ -182,14 +182,14 @@ fn operator_form_takes_types_of_kernels() {
 fn types_raise_the_ir_version() {
     let text = |ir: i64, version: i64| {
         let (input, weights) = match ir {
-            ..4 => (", float[32,2] w", "float[32,2] w"),
-            _ => ("", "float[32,2] w"),
+            ..4 => (", float[16,4] w", "float[16,4] w"),
+            _ => ("", "float[16,4] w"),
         };
         let numbers: Vec<String> =
             (0..64).map(|number| format!("{}", f64::from(number % 7) * 0.25 - 0.6)).collect();
         format!(
             r#"<ir_version: {ir}, opset_import: ["": {version}]>
-            g (float[N,32] x{input}) => (float[N,2] y) <{weights} = {{{}}}> {{ y = MatMul (x, w) }}"#,
+            g (float[N,16] x{input}) => (float[N,4] y) <{weights} = {{{}}}> {{ y = MatMul (x, w) }}"#,
             numbers.join(", ")
         )
     };

@@ -191,3 +191,34 @@ fn an_activation_in_front_of_short_floats_has_a_sum_behind_it() {
         assert_eq!(printed.contains("= Sum"), !activation.contains("Tanh"), "{printed}");
     }
 }
+
+/// onnxruntime would put a `Reshape` in front of a vector, and repeat its pair there. A row for the bias would make a row of the sum.
+#[test]
+fn a_product_with_a_vector_has_a_sum_behind_it() {
+    let scan =
+        "y, all = Scan <num_scan_inputs = 1, body = b (float[3] v, float[3] r) => (float[3] n, float[3] s) {
+        p = MatMul (r, w) s = Add (p, b) n = Neg (v) }> (x, m)";
+    for (nodes, is_held) in [
+        ("p = MatMul (x, w) y = Add (p, b)", true),
+        ("p = MatMul (x, w) i = Identity (p) y = Add (b, i)", true),
+        (r#"z = MatMul (x, w) ["keep"] t = MatMul (z, w) ["keep"] a = Add (t, b) y = MatMul (a, w)"#, true),
+        (scan, true),
+        ("p = MatMul (w, x) y = Add (p, b)", false),
+        ("p = MatMul (x, w) y = Tanh (p)", false),
+    ] {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 21]> g (float[3] x, float[4,3] m) => (float[3] y)
+            <float[3,3] w = {{0.1, 0.7, -0.3, 0.2, 0.5, -0.1, 0.4, 0.9, -0.7}}, float[3] b = {{0.5, -0.25, 0.75}}> {{
+                {nodes}
+            }}"#
+        );
+        let text =
+            if nodes == scan { text.replace("(float[3] y)", "(float[3] y, float[4,3] all)") } else { text };
+        for to in [ElemType::Int8, ElemType::Uint8] {
+            let (result, _) = quantized(&text, to, "onnxruntime");
+            let printed = text_of(&result);
+            assert_eq!(printed.contains("= Sum ("), is_held, "{printed}");
+            assert!(!printed.contains("_row"), "{printed}");
+        }
+    }
+}

@@ -18,6 +18,7 @@ use onnx_schema::op;
 use onnx_types::{ElemType, Stopped, Watch};
 
 use super::runtime_view::{RuntimeView, dequantized_before, is_outside, passed};
+use super::stacks::separated;
 use super::{version, widen_bias};
 use crate::activations::plan::{is_dequantized, is_scaled};
 use crate::edits::nodes_outside_functions;
@@ -126,7 +127,10 @@ impl Held {
         let is_near = added.is_some_and(|(user, _)| is_outside(model, user));
         let is_row = is_near && vector.is_some_and(|bias| dense_constant(model, bias).is_some());
         let added = added.filter(|_| is_row && !is_convolution);
-        Some(added.map(|(user, index)| Self::Bias(user, index)))
+        Some(added.map(|added| match record.is(op::MAT_MUL) {
+            true => separated(model, view, node, added),
+            false => Self::Bias(added.0, added.1),
+        }))
     }
 
     /// Keeps it from onnxruntime. Returns `false` if there is nothing to do any more.

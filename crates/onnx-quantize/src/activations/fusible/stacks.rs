@@ -1,4 +1,4 @@
-//! Products with more than two axes, and the sums behind them.
+//! Products with another number of axes than two, and the sums behind them.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub(super) fn find(model: &Model, view: &RuntimeView) -> Vec<Held> {
         for (place, bias) in view.sums_behind(model, node) {
             let Some(quantizers) = next_quantizers(model, view, node, (place, bias)) else { continue };
             if is_outside(model, place.node) {
-                found.push(Held::Bias(place.node, bias));
+                found.push(separated(model, view, node, (place.node, bias)));
             } else if let Some((call, index)) = place.entry {
                 found.push(Held::Operand(call, index));
             } else {
@@ -37,7 +37,22 @@ pub(super) fn find(model: &Model, view: &RuntimeView) -> Vec<Held> {
     found
 }
 
-/// Whether a product has more than two axes. What a function computes has them if it is not known.
+/// What keeps onnxruntime from joining a product and the sum behind it: a row for the bias. With that, the sum of a vector would be a row, so a
+/// `Sum` is between.
+pub(super) fn separated(
+    model: &Model,
+    view: &RuntimeView,
+    product: NodeId,
+    (sum, bias): (NodeId, usize),
+) -> Held {
+    let rank = model.node(product).input(0).and_then(|value| view.rank(model, value));
+    match 1_usize.checked_sub(bias) {
+        Some(index) if rank == Some(1) => Held::Operand(sum, index),
+        _ => Held::Bias(sum, bias),
+    }
+}
+
+/// Whether a product has a matrix as second operand only. What a function computes has them if it is not known.
 fn is_stack(model: &Model, view: &RuntimeView, node: NodeId) -> bool {
     let record = model.node(node);
     let (Some(a), Some(b)) = (record.input(0), record.input(1)) else { return false };
@@ -46,7 +61,7 @@ fn is_stack(model: &Model, view: &RuntimeView, node: NodeId) -> bool {
     }
     let is_open = !is_outside(model, node);
     let rank = |value| view.rank(model, value);
-    rank(b).map_or(is_open, |rank| rank == 2) && rank(a).map_or(is_open, |rank| rank > 2)
+    rank(b).map_or(is_open, |rank| rank == 2) && rank(a).map_or(is_open, |rank| rank != 2)
 }
 
 /// The `QuantizeLinear` nodes behind a sum; `None` if the sum does not add a vector, or no pair is next to it and the product.
