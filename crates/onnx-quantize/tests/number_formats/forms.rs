@@ -77,6 +77,25 @@ fn products_and_movers_take_quantized_numbers() {
     }
 }
 
+/// The scales are those of the columns of the second operand, whose product with a vector is a vector.
+#[test]
+fn vectors_are_multiplied_with_scales_of_columns() {
+    let table = Quantization::named("onnxruntime").unwrap();
+    let options = StaticOptions::new(&table).with_per_channel(true).with_quantized_results(true);
+    for (x, nodes) in [("3", "p = MatMul (x, w)"), ("2,3", "p = MatMul (x, w)"), ("3", "p = MatMul (w, x)")] {
+        let y = if x == "3" { "N" } else { "M,N" };
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 21]> g (float[{x}] x) => (float[{y}] y)
+            <float[3,3] w = {{0.1, 7, -0.03, 0.2, 5, -0.01, 0.4, 9, -0.07}}> {{ {nodes} y = Relu (p) }}"#
+        );
+        let (before, ..) = super::quantized(&text, ElemType::Int8, &options);
+        let mut result = before.clone();
+        let done = use_operators(&mut result, &table, Registry::STANDARD, &NoData).unwrap();
+        assert!(done.nodes.contains(&("QLinearMatMul".to_owned(), 1)), "{}", text_of(&result));
+        assert!(snr(&before, &result, Registry::STANDARD) > 35.0, "{}", text_of(&result));
+    }
+}
+
 #[test]
 fn ranges_of_activations_are_found_in_each_run() {
     let source = model(&NETWORK.replace("\"\": 21", "\"\": 17"));

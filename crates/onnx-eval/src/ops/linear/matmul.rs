@@ -156,14 +156,26 @@ fn matmul_integer(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.put::<i64>(0, ElemType::Int32, &dims, out)
 }
 
+/// The sizes of a product with the axes that vectors among the operands, of these ranks, leave out.
+fn with_vector_axes(dims: &Dims, ranks: [usize; 2]) -> Dims {
+    let mut all = dims.clone();
+    if ranks[1] == 1 {
+        all.push(1);
+    }
+    if ranks[0] == 1 {
+        all.insert(all.len().saturating_sub(1), 1);
+    }
+    all
+}
+
 fn quantized_matmul(cx: &mut Cx<'_, '_>) -> Outcome {
     let (a, b, y_zero) = (cx.tensor(0)?, cx.tensor(3)?, cx.tensor(7)?);
     let (a_scale, b_scale, y_scale) = (cx.tensor(1)?, cx.tensor(4)?, cx.tensor(6)?);
     let x = shifted(cx, &a, Some(&cx.tensor(2)?), true)?;
     let y = shifted(cx, &b, Some(&cx.tensor(5)?), false)?;
     let (dims, out) = multiply::<f64>(cx, (&x, &a.dims), (&y, &b.dims))?;
-    let result =
-        Operand { tensor: a.tensor.clone(), elem: y_zero.elem, count: out.len(), dims: dims.clone() };
+    let matrix = with_vector_axes(&dims, [a.dims.len(), b.dims.len()]);
+    let result = Operand { tensor: a.tensor.clone(), elem: y_zero.elem, count: out.len(), dims: matrix };
     let by = [Places::of(&result, &a_scale, true)?, Places::of(&result, &b_scale, false)?];
     let to = [Places::of(&result, &y_scale, true)?, Places::of(&result, &y_zero, true)?];
     let scales = [cx.read_f64(&a_scale)?, cx.read_f64(&b_scale)?, cx.read_f64(&y_scale)?];
