@@ -24,7 +24,7 @@ pub enum NoScale {
     OtherType,
     /// Its product has factors, a transposed first operand or a stack of matrices, which the operator with quantized weights has not.
     Form,
-    /// It has 2 bits for each number, and a number of columns that is no multiple of 4: onnxruntime computes such a product wrongly.
+    /// It has 2 bits for each number, and a number of columns that 4 does not divide: onnxruntime computes such a product wrongly.
     Columns,
     /// The other operand of its product is quantized already, and scales for blocks or for this axis are not those that onnxruntime
     /// multiplies quantized operands with.
@@ -41,7 +41,7 @@ impl NoScale {
             Self::OtherType => "its type is not `float`",
             Self::Form => "the operator with quantized weights has no form for its product",
             Self::Columns => {
-                "onnxruntime computes products with 2-bit weights wrongly if the number of columns is no multiple of 4"
+                "onnxruntime computes products with 2-bit weights wrongly if 4 does not divide the number of columns"
             }
             Self::Operand => {
                 "the other operand of its product is quantized, and onnxruntime has no such product with these scales"
