@@ -432,7 +432,8 @@ fn warn_of_nothing(done: &Done, to: ElemType, args: &QuantizeArgs, loaded: &Load
         (false, _) => ("the budget keeps all of them".to_owned(), help_with_budget(args, to, false)),
         (true, Some(reason)) => (reason.to_string(), help_with(reason).to_owned()),
         (true, _) if !report.stay.is_empty() => {
-            let has_no_scale = |row: &(String, NoScale)| !matches!(row.1, NoScale::Form | NoScale::OtherType);
+            let has_no_scale =
+                |row: &(String, NoScale)| matches!(row.1, NoScale::NotFinite | NoScale::TooSmall);
             let what =
                 if report.stay.iter().all(has_no_scale) { "they get no scale" } else { "all of them stay" };
             (what.to_owned(), "the reasons are listed".to_owned())
