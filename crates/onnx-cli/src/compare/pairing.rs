@@ -83,9 +83,12 @@ pub(super) fn pair(
     if args.inner {
         let shared: Vec<(ValueId, ValueId)> = named_results(&a.model, &b.model).collect();
         paired.accidental = accidental(&a.model, &b.model, &shared);
-        if paired.accidental.is_some() {
-            renamed.extend(shared.iter().map(|&(_, two)| two));
-        }
+        let (varying_a, varying_b) = (varying(&a.model), varying(&b.model));
+        let is_accidental = |&(one, two): &(ValueId, ValueId)| {
+            paired.accidental.is_some()
+                || !may_share_a_name((&a.model, &varying_a), (&b.model, &varying_b), one, two)
+        };
+        renamed.extend(shared.iter().filter(|pair| is_accidental(pair)).map(|&(_, two)| two));
         let found = Search { a, b, given: &pairs, renamed: &renamed }.found()?;
         paired.by_structure = found.len();
         pairs.extend(found);
@@ -109,6 +112,37 @@ pub(super) fn pair(
     paired.names = pairs.iter().map(|(value, _)| (*value, name(model, *value).to_owned())).collect();
     give_names(model, &pairs, &renamed);
     Ok(paired)
+}
+
+/// The inputs of a model, and the results of its main graph that depend on them, or on chance.
+fn varying(model: &Model) -> HashSet<ValueId> {
+    let graph = model.main_graph();
+    let mut varying: HashSet<ValueId> = model.graph(graph).inputs().iter().copied().collect();
+    for node in model.sorted_nodes(graph).unwrap_or_else(|_| model.nodes(graph).collect()) {
+        let record = model.node(node);
+        let is_constant = model.has_deterministic_operator(node, Registry::STANDARD)
+            && record.nested_graphs().next().is_none()
+            && !record.inputs().flatten().any(|operand| varying.contains(&operand));
+        if !is_constant {
+            varying.extend(record.outputs().iter().flatten());
+        }
+    }
+    varying
+}
+
+/// Whether values with one name can be the same: what depends on constants only may be folded in one of two exports, whose counters then
+/// give its name to another constant.
+fn may_share_a_name(
+    (a, varying_a): (&Model, &HashSet<ValueId>),
+    (b, varying_b): (&Model, &HashSet<ValueId>),
+    one: ValueId,
+    two: ValueId,
+) -> bool {
+    if varying_a.contains(&one) && varying_b.contains(&two) {
+        return true;
+    }
+    let constants = a.constant_tensor(one).zip(b.constant_tensor(two));
+    constants.is_some_and(|(of_a, of_b)| of_a.same_meaning(of_b, &NoData))
 }
 
 /// The results of nodes with one name in both models, except outputs of the second one: they are the interface.
