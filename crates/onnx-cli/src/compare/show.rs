@@ -183,16 +183,27 @@ fn agreement(comparison: &Comparison) -> String {
     }
 }
 
-/// The node of the second model that computes a value, and that of the first one if its operator is another one.
+/// The node of the second model that computes a value, and that of the first one if its operator or name is another one. Names are
+/// those in the files.
 fn origin(models: &Models<'_>, compared: &Compared) -> String {
-    let text = |model: &Model, node: NodeId| {
-        paint(HEADING, format!("{} `{}`", operator(model, node), shown(node_name(model, node)))).to_string()
-    };
     let (a, b) = (&models.a.model, &models.b.model);
-    let node = compared.node.map(|node| text(b, node)).unwrap_or_default();
+    let text = |model: &Model, node: NodeId, name: &str| {
+        paint(HEADING, format!("{} `{}`", operator(model, node), shown(name))).to_string()
+    };
+    let in_b = |node: NodeId| match models.paired.name_in_b(compared.value) {
+        // A node without a name is called by its result, which has the name of its counterpart here.
+        Some(name) if b.node(node).name().is_empty() => name,
+        _ => node_name(b, node),
+    };
+    let node = compared.node.map(|node| text(b, node, in_b(node))).unwrap_or_default();
+    let is_like = |other: NodeId| {
+        compared
+            .node
+            .is_some_and(|node| operator(a, other) == operator(b, node) && node_name(a, other) == in_b(node))
+    };
     match compared.node_in_a {
-        Some(other) if compared.node.is_none_or(|node| operator(a, other) != operator(b, node)) => {
-            format!("{node} of B, in A {}", text(a, other))
+        Some(other) if !is_like(other) => {
+            format!("{node} of B, in A {}", text(a, other, node_name(a, other)))
         }
         Some(_) => format!("{node} of B"),
         None => format!("{node} of B, in A no node"),

@@ -20,7 +20,7 @@ fn the_weights_that_only_one_model_has_are_named() {
         val_5 = MatMul (val_4, v) val_6 = Neg (val_5) y = Sin (val_6)";
     let folder = folder(&model([0, 1], one), &model([5, 9], two));
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --set N=3 --runs 1").exits(1);
-    run.says("inner values diverge after the node MatMul `p` of B:")
+    run.says("inner values diverge after the node MatMul `val_2` of B, in A MatMul `p`:")
         .says("the weight `u` float[4,4] of MatMul `p` has elements that no weight of A has")
         .says("of 2 weights of B, 2 have elements that no weight of A has, first `u` float[4,4] of MatMul");
     // One of them is the reason.
