@@ -2,8 +2,10 @@
 
 pub mod attack;
 pub mod conformance;
+#[cfg(feature = "documents")]
 pub mod documents;
 pub mod models;
+#[cfg(feature = "documents")]
 pub mod operators;
 pub mod properties;
 mod reduce;
