@@ -26,7 +26,7 @@ use onnx_types::{Interrupt, Watch};
 
 use self::held::Held;
 use self::repeat::repeat_pairs;
-pub(crate) use self::runtime_view::RuntimeView;
+pub(crate) use self::runtime_view::{RuntimeView, moves_elements};
 pub(super) use self::runtime_view::{body, is_outside};
 use super::{StaticReport, WATCHED_NODES};
 use crate::edits::{add_constant, erase_unused_initializers};

@@ -37,7 +37,7 @@ pub use self::calibrated::{Calibrated, CalibratedError, Calibration, quantize_ca
 use self::constants::fold_biases;
 pub(crate) use self::constants::fold_weights;
 pub use self::correct::Correction;
-pub(crate) use self::fusible::RuntimeView;
+pub(crate) use self::fusible::{RuntimeView, moves_elements};
 use self::joined::join_biases;
 pub use self::losses::{QuantizedValue, losses};
 use self::parameters::Parameters;

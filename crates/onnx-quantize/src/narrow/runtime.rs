@@ -7,11 +7,11 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId, ValueId};
-use onnx_schema::traits::newest;
-use onnx_schema::{Traits, op};
+use onnx_schema::op;
 
 use super::slots::Kept;
 use super::want::WideReason;
+use crate::activations::moves_elements;
 
 type Nodes = HashSet<NodeId, RandomState>;
 type Values = HashSet<ValueId, RandomState>;
@@ -52,7 +52,7 @@ fn concatenation(model: &Model, node: NodeId) -> Option<Nodes> {
             if is_known || model.node(maker).is(op::DEQUANTIZE_LINEAR) {
                 break;
             }
-            value = model.node(maker).input(0).filter(|_| moves(model, maker))?;
+            value = model.node(maker).input(0).filter(|_| moves_elements(model.node(maker)))?;
         }
     }
     let before = found.len();
@@ -69,7 +69,7 @@ fn concatenation(model: &Model, node: NodeId) -> Option<Nodes> {
                 while let Some(maker) = at.filter(|&maker| maker != node && found.insert(maker)) {
                     at = model.input_producer(maker, 0);
                 }
-            } else if moves(model, user) {
+            } else if moves_elements(model.node(user)) {
                 open.extend(model.node(user).output(0));
             }
         }
@@ -89,17 +89,10 @@ fn is_multiplied(model: &Model, value: ValueId) -> bool {
             if record.is(op::MAT_MUL) || record.is(op::GEMM) {
                 return true;
             }
-            open.extend(record.output(0).filter(|_| moves(model, user)));
+            open.extend(record.output(0).filter(|_| moves_elements(model.node(user))));
         }
     }
     false
-}
-
-/// Whether onnxruntime removes a node, or repeats a pair behind it.
-fn moves(model: &Model, node: NodeId) -> bool {
-    let record = model.node(node);
-    let moves = || record.is(op::MAX_POOL) || newest(record.op()).is_some_and(Traits::keeps_elements);
-    record.domain().is_empty() && moves()
 }
 
 /// Whether a value is an initializer or the result of a `Constant`.

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 
 use onnx_ir::{Model, Node, NodeId, ValueId};
-use onnx_schema::traits::newest;
-use onnx_schema::{Traits, attr, op};
+use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
 use super::{Granularity, constant, weight_operand};
-use crate::activations::is_dequantized;
+use crate::activations::{is_dequantized, moves_elements};
 use crate::edits::nodes_outside_functions;
 use crate::types::is_other_float;
 
@@ -93,9 +92,7 @@ fn is_from_quantized(model: &Model, value: ValueId, depth: usize) -> bool {
         return true;
     }
     let Some(record) = model.value(value).producer().map(|node| model.node(node)) else { return false };
-    let moves = record.domain().is_empty()
-        && (record.is(op::MAX_POOL) || newest(record.op()).is_some_and(Traits::keeps_elements));
-    let operand = record.input(0).filter(|_| moves && depth > 0);
+    let operand = record.input(0).filter(|_| depth > 0 && moves_elements(record));
     operand.is_some_and(|operand| is_from_quantized(model, operand, depth - 1))
 }
 

@@ -255,8 +255,13 @@ pub(super) fn passed(model: &Model, value: ValueId) -> Vec<ValueId> {
     if record.is(op::IF) {
         return record.nested_graphs().filter_map(of_graph).collect();
     }
-    let is_moved = is_repeated_behind(record) || newest(record.op()).is_some_and(Traits::keeps_elements);
-    if is_copy(record) || is_moved { record.input(0).into_iter().collect() } else { Vec::new() }
+    if is_copy(record) || moves_elements(record) { record.input(0).into_iter().collect() } else { Vec::new() }
+}
+
+/// Whether a node only moves elements of its first operand, or chooses some of them: runtimes repeat pairs behind such.
+pub(crate) fn moves_elements(record: &Node) -> bool {
+    is_repeated_behind(record)
+        || record.domain().is_empty() && newest(record.op()).is_some_and(Traits::keeps_elements)
 }
 
 /// Whether a runtime may leave a node out, because its result is its operand.
