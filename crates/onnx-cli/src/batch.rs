@@ -217,8 +217,10 @@ fn lines(
 fn target(directory: &str, root: &Path, file: &Path, format: Option<Format>) -> String {
     let inside = if root.is_dir() { file.strip_prefix(root).ok() } else { None };
     let inside = inside.or_else(|| file.file_name().map(Path::new)).unwrap_or(file);
-    let path = Path::new(directory).join(inside);
-    let path = format.map_or_else(|| path.clone(), |format| path.with_extension(format.id()));
+    let mut path = Path::new(directory).join(inside);
+    if let Some(format) = format {
+        path.set_extension(format.id());
+    }
     path.to_string_lossy().into_owned()
 }
 

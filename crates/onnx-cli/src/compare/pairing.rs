@@ -89,7 +89,7 @@ pub(super) fn pair(
                 || !may_share_a_name((&a.model, &varying_a), (&b.model, &varying_b), one, two)
         };
         renamed.extend(shared.iter().filter(|pair| is_accidental(pair)).map(|&(_, two)| two));
-        let found = Search { a, b, given: &pairs, renamed: &renamed }.found()?;
+        let found = Search { a, b, given: &pairs, renamed: &renamed, varying: &varying_b }.found()?;
         paired.by_structure = found.len();
         pairs.extend(found);
         let sources = (a.source()?, b.source()?);
@@ -222,6 +222,8 @@ struct Search<'a> {
     given: &'a [(ValueId, String)],
     /// Values of the second model whose names are accidental.
     renamed: &'a HashSet<ValueId>,
+    /// Values of the second model that are not constant.
+    varying: &'a HashSet<ValueId>,
 }
 
 impl Search<'_> {
@@ -287,15 +289,9 @@ impl Search<'_> {
         let graph = b.main_graph();
         let nodes = b.sorted_nodes(graph).unwrap_or_else(|_| b.nodes(graph).collect());
         let mut found = Vec::new();
-        let mut varying: HashSet<ValueId> = b.graph(graph).inputs().iter().copied().collect();
         for node in nodes {
             let record = b.node(node);
-            let has_graph =
-                record.attributes().iter().any(|attribute| !attribute.value().graphs().is_empty());
-            let varies = has_graph || record.inputs().flatten().any(|operand| varying.contains(&operand));
-            if varies {
-                varying.extend(record.outputs().iter().flatten());
-            }
+            let varies = record.outputs().iter().flatten().any(|result| self.varying.contains(result));
             for &two in record.outputs().iter().flatten() {
                 let are_equal = |one: &ValueId| {
                     let other = a.value(*one).producer().map(|producer| a.node(producer));
